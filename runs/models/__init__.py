@@ -1,0 +1,22 @@
+from runs.models.access import Role, Team, Token
+from runs.models.event import RunEvent
+from runs.models.pipeline import Pipeline, PipelineVersion
+from runs.models.run import Run, RunStatus
+from runs.models.signal import Signal, SignalKind, SignalState
+from runs.models.step import Step, StepStatus
+
+__all__ = [
+    "Pipeline",
+    "PipelineVersion",
+    "Role",
+    "Run",
+    "RunEvent",
+    "RunStatus",
+    "Signal",
+    "SignalKind",
+    "SignalState",
+    "Step",
+    "StepStatus",
+    "Team",
+    "Token",
+]

@@ -1,0 +1,42 @@
+"""Pipelines as they were loaded from their files."""
+
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+
+
+class PipelineVersion(models.Model):
+    """One resolved pipeline (step library merged in), addressed by the hash of its content."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    name = models.TextField(db_index=True)
+    config = models.JSONField(help_text="What runs.pipelines.schema.Pipeline.model_validate reads back.")
+    source = models.TextField(default="", blank=True, help_text="The file's text when this version first loaded.")
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.digest[:12]}"
+
+
+class Pipeline(models.Model):
+    """One file of the pipelines directory: its last good version, and what is wrong with it now."""
+
+    file = models.TextField(primary_key=True, help_text="Path relative to the pipelines directory.")
+    name = models.TextField()
+    version = models.ForeignKey(PipelineVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    errors = models.JSONField(default=list, help_text="[{file, line, field, message}]; empty when the file is good.")
+    present = models.BooleanField(default=True, help_text="False once the file is gone.")
+    loaded_at = models.DateTimeField()
+    changed_at = models.DateTimeField(help_text="When the version last became another one.")
+
+    class Meta:
+        constraints = [
+            # A name starts exactly one pipeline; the loader refuses the second file that claims it.
+            UniqueConstraint(
+                fields=["name"],
+                condition=Q(present=True, version__isnull=False),
+                name="pipeline_name_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,69 @@
+"""One execution of a pipeline."""
+
+from django.db import models
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
+
+from runs.ids import new_id
+from runs.models.pipeline import PipelineVersion
+
+
+class RunStatus(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    COMPLETED = "completed", "Completed"
+    STOPPED = "stopped", "Stopped"
+    ESCALATED = "escalated", "Escalated"
+    ABORTED = "aborted", "Aborted"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+IN_FLIGHT = (RunStatus.QUEUED, RunStatus.RUNNING)
+# Escalated is not an end: it waits for a person.
+ENDED = (RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.ABORTED, RunStatus.FAILED, RunStatus.CANCELLED)
+
+
+class Run(models.Model):
+    """``wake_at`` is when the sweeper looks again; null when nothing is due."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    pipeline_name = models.TextField()
+    version = models.ForeignKey(PipelineVersion, on_delete=models.PROTECT, related_name="runs")
+    stage = models.TextField()
+    team = models.TextField(default="", blank=True)
+    source = models.TextField()
+    started_by = models.TextField(default="", blank=True, help_text="Who pressed the button, or which token.")
+    context = models.JSONField(help_text="The normalised payload: summary, severity, labels, metadata, and more.")
+    payload = models.JSONField(default=dict, help_text="The payload as it came.")
+    summary = models.TextField(default="", blank=True)
+    dedup_key = models.TextField(default="", blank=True)
+    status = models.TextField(choices=RunStatus.choices, default=RunStatus.QUEUED)
+    reason = models.TextField(default="", blank=True, help_text="Why it ended or waits, in a sentence.")
+    triggered_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+    wake_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            # Two equal alerts at the same instant start one run, whatever the web workers believe.
+            UniqueConstraint(
+                fields=["pipeline_name", "team", "dedup_key"],
+                condition=Q(status__in=["queued", "running"]) & ~Q(dedup_key=""),
+                name="run_one_in_flight_per_key",
+            ),
+            CheckConstraint(condition=Q(status__in=RunStatus.values), name="run_status_known"),
+        ]
+        indexes = [
+            Index(fields=["wake_at"], condition=Q(wake_at__isnull=False), name="run_due"),
+            Index(fields=["status", "-id"], name="run_status_newest"),
+            Index(fields=["pipeline_name", "-id"], name="run_pipeline_newest"),
+            Index(
+                fields=["pipeline_name", "team", "dedup_key", "-completed_at"],
+                condition=~Q(dedup_key=""),
+                name="run_dedup_window",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pipeline_name} {self.id}"

@@ -1,0 +1,86 @@
+"""One execution of one step in a run."""
+
+from django.db import models
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
+
+from runs.ids import new_id
+from runs.models.run import Run
+
+
+class StepStatus(models.TextChoices):
+    PENDING = "pending", "Waiting"
+    RUNNING = "running", "Running"
+    JUDGING = "judging", "Gathering signals"
+    COMPLETED = "completed", "Completed"
+    STOPPED = "stopped", "Stopped"
+    ESCALATED = "escalated", "Escalated"
+    ABORTED = "aborted", "Aborted"
+    FAILED = "failed", "Failed"
+    SKIPPED = "skipped", "Skipped"
+
+
+UNFINISHED = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.JUDGING)
+
+
+class Step(models.Model):
+    """A step is a work item: a worker claims it (``leased``, a higher ``lease``) and writes only under that lease.
+
+    ``wake_at`` is when the sweeper looks again: the end of the lease while claimed, else when the
+    work is due to be published again; null once finished. The confidences are in [0, 1]; null is
+    "no such signal", never 0.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps", db_index=False)
+    name = models.TextField()
+    index = models.IntegerField()
+    status = models.TextField(choices=StepStatus.choices, default=StepStatus.PENDING)
+    error = models.TextField(default="", blank=True)
+
+    executor = models.TextField()
+    agent = models.TextField(default="", blank=True, help_text="executor:name")
+    model = models.TextField(default="", blank=True)
+    provider = models.TextField(default="", blank=True)
+    prompt_hash = models.TextField(default="", blank=True)
+    agent_version = models.TextField(default="", blank=True)
+
+    prompt = models.TextField(default="", blank=True)
+    raw_output = models.TextField(default="", blank=True)
+    parsed_output = models.JSONField(null=True)
+    agent_trace = models.JSONField(null=True, help_text="Null when the executor cannot report tool calls.")
+    iterations = models.JSONField(default=list, help_text="The earlier passes of a loop_until, oldest first.")
+
+    primary_confidence = models.FloatField(null=True)
+    verifier_confidence = models.FloatField(null=True)
+    effective_confidence = models.FloatField(null=True)
+    grounding_score = models.FloatField(null=True)
+    deterministic_passed = models.BooleanField(null=True)
+    combined_trust = models.FloatField(null=True)
+    confidence_threshold = models.FloatField(null=True)
+    trust_report = models.JSONField(null=True)
+
+    input_tokens = models.IntegerField(null=True)
+    output_tokens = models.IntegerField(null=True)
+    duration_ms = models.IntegerField(null=True, help_text="Of the primary call.")
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+
+    leased = models.BooleanField(default=False)
+    lease = models.BigIntegerField(default=0)
+    wake_at = models.DateTimeField(null=True)
+    attempts = models.IntegerField(default=0, help_text="How often a worker claimed it (crashes included).")
+    tries = models.IntegerField(default=0, help_text="How often the agent was called in this pass (retry).")
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["run", "name"], name="step_name_unique_in_run"),
+            CheckConstraint(condition=Q(status__in=StepStatus.values), name="step_status_known"),
+        ]
+        indexes = [
+            Index(fields=["wake_at"], condition=Q(wake_at__isnull=False), name="step_due"),
+            Index(fields=["name", "-id"], name="step_name_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.run_id}"
