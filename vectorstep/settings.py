@@ -6,13 +6,14 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Queue
 
-from vectorstep import env
+from vectorstep import config, env
 
 BASE_DIR = env.BASE_DIR
 VAR_DIR = env.path("VECTORSTEP_VAR", "var")
 PIPELINES_DIR = env.path("VECTORSTEP_PIPELINES", "examples/pipelines")
 STEPS_DIR = env.path("VECTORSTEP_STEPS", "examples/steps")
 CONFIG_FILE = env.path("VECTORSTEP_CONFIG", "examples/config.yaml")
+SERVICE = config.load(CONFIG_FILE)
 
 DEBUG = env.flag("VECTORSTEP_DEBUG")
 SECRET_KEY = env.secret_key(VAR_DIR)

@@ -1,0 +1,116 @@
+"""The service's own configuration file (``VECTORSTEP_CONFIG``), checked when the process starts.
+
+Code below the project floor reads it as ``django.conf.settings.SERVICE``.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from vectorstep.env import BadEnvironment
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Calibration(Section):
+    n_min: int = Field(20, ge=1)
+    bin_width: float = Field(0.1, gt=0, le=1)
+    evidence: Literal["all", "production"] = "all"
+
+    @field_validator("bin_width")
+    @classmethod
+    def divides_one(cls, width: float) -> float:
+        if (1 / Fraction(str(width))).denominator != 1:
+            raise ValueError("must divide 1 exactly (0.1, 0.05, 0.2, 0.25 ...)")
+        return width
+
+
+class Gateway(Section):
+    url: str = "ws://127.0.0.1:18789/rpc"
+    rest_url: str = "http://127.0.0.1:18789"
+    token: str = ""
+
+
+class Executors(Section):
+    gateway: Gateway = Gateway()
+
+
+class Limits(Section):
+    payload_bytes: int = Field(1_000_000, ge=1_000)
+    backlog: int = Field(10_000, ge=1)
+    answer_bytes: int = Field(10_000_000, ge=1_000)
+    template_seconds: float = Field(2.0, gt=0)
+    template_output_chars: int = Field(5_000_000, ge=1_000)
+    lease_seconds: float = Field(10.0, ge=1)
+    claims: int = Field(5, ge=1)
+
+
+class Dedup(Section):
+    enabled: bool = True
+    window_seconds: int = Field(300, ge=0)
+
+
+class Outbound(Section):
+    """Where pipelines may send requests; link-local and metadata addresses never, private ones only if listed."""
+
+    allow_private: list[Annotated[IPv4Network | IPv6Network, Field()]] = []
+
+
+class Service(Section):
+    calibration: Calibration = Calibration()
+    executors: Executors = Executors()
+    limits: Limits = Limits()
+    dedup: Dedup = Dedup()
+    outbound: Outbound = Outbound()
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def _expand(value: Any, environ: Mapping[str, str]) -> Any:
+    """``${NAME}`` or ``${NAME:-default}`` in every text of the file."""
+    if isinstance(value, str):
+
+        def replace(match: re.Match[str]) -> str:
+            given = environ.get(match[1], match[2])
+            if given is None:
+                raise BadEnvironment(f"${{{match[1]}}} is used but not set; set it, or write ${{{match[1]}:-default}}")
+            return given
+
+        return _VARIABLE.sub(replace, value)
+    if isinstance(value, dict):
+        return {key: _expand(item, environ) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expand(item, environ) for item in value]
+    return value
+
+
+def load(file: Path, *, environ: Mapping[str, str] = os.environ) -> Service:
+    """The checked configuration; every default when there is no file.
+
+    Raises BadEnvironment naming the file, the field and what was expected.
+    """
+    try:
+        raw = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if environ.get("VECTORSTEP_CONFIG"):
+            raise BadEnvironment(f"VECTORSTEP_CONFIG names {file}, which does not exist") from None
+        return Service()
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BadEnvironment(f"{file}: {error}") from error
+    try:
+        return Service.model_validate(_expand(raw if raw is not None else {}, environ))
+    except BadEnvironment as error:
+        raise BadEnvironment(f"{file}: {error}") from error
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, problem['loc'])) or 'top level'}: {problem['msg']}" for problem in error.errors()]
+        raise BadEnvironment(f"{file}: " + "; ".join(lines)) from error
