@@ -1,0 +1,43 @@
+"""Rows for the log of a run. Callers write them in the transaction of what they tell about."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from runs.models import RunEvent
+from runs.storable import storable, storable_text
+
+
+def event(
+    run_id: uuid.UUID,
+    kind: str,
+    message: str,
+    *,
+    now: datetime,
+    step_name: str = "",
+    level: str = RunEvent.Level.INFO,
+    data: Mapping[str, Any] | None = None,
+) -> RunEvent:
+    """An unsaved row: ``kind`` is a dotted name such as ``step.started``, ``message`` what a person reads."""
+    return RunEvent(
+        run_id=run_id,
+        kind=kind,
+        message=storable_text(message),
+        at=now,
+        step_name=step_name,
+        level=level,
+        data=storable(data) if data else {},
+    )
+
+
+def write(events: Iterable[RunEvent]) -> None:
+    """Append the rows, in order, in one statement."""
+    RunEvent.objects.bulk_create(list(events))
+
+
+def log(run_id: uuid.UUID, kind: str, message: str, *, now: datetime, **fields: Any) -> RunEvent:
+    """Write one event at once."""
+    row = event(run_id, kind, message, now=now, **fields)
+    row.save(force_insert=True)
+    return row
