@@ -14,7 +14,6 @@ class SignalKind(models.TextChoices):
 
 
 class SignalState(models.TextChoices):
-    PENDING = "pending", "Waiting"
     DONE = "done", "Done"
     FAILED = "failed", "Failed"
     SKIPPED = "skipped", "Not triggered"
@@ -23,7 +22,8 @@ class SignalState(models.TextChoices):
 class Signal(models.Model):
     """``score`` for a verifier or grounding, ``passed`` for a check; null when there is none.
 
-    A state of failed means the signal was wanted and could not be had: ``error`` says why, and
+    Written when it has ended, under the lease of its step; a step that is judging and has no row
+    yet is still gathering it. A state of failed means the signal was wanted and could not be had: ``error`` says why, and
     whatever the judge did say is kept in ``raw_output``.
     """
 
@@ -33,7 +33,7 @@ class Signal(models.Model):
     kind = models.TextField(choices=SignalKind.choices)
     position = models.IntegerField(default=0)
     name = models.TextField(default="", blank=True)
-    state = models.TextField(choices=SignalState.choices, default=SignalState.PENDING)
+    state = models.TextField(choices=SignalState.choices)
     score = models.FloatField(null=True)
     passed = models.BooleanField(null=True)
     detail = models.JSONField(default=dict, help_text="claims, warnings, a check's result; see runs.signals.base.")
@@ -48,7 +48,6 @@ class Signal(models.Model):
     started_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     duration_ms = models.IntegerField(null=True)
-    lease = models.BigIntegerField(default=0, help_text="The lease of the step under which it is gathered.")
 
     class Meta:
         constraints = [

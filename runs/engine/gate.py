@@ -1,0 +1,125 @@
+"""The gate: a step's signals and its track record, combined into a trust report and a verdict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from calibration import buckets, versions
+from calibration.buckets import BucketKey
+from django.conf import settings
+
+from runs.engine.plan import Prepared
+from runs.models import Signal, SignalKind, SignalState, StepStatus
+from runs.pipelines import schema
+from runs.trust import narrative, vector
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate decided, and the confidence (S after V) the step's sample is recorded with."""
+
+    status: StepStatus
+    reason: str
+    bucket_id: int | None
+
+
+def decide(prepared: Prepared, signals: Sequence[Signal], *, now: datetime) -> Verdict:
+    """Fill the row's trust fields and say what becomes of the step."""
+    row, definition = prepared.row, prepared.definition
+    verifier = verifier_input(definition, signals)
+    row.effective_confidence = vector.s_after_v(row.primary_confidence, verifier)
+    bucket_id, calibration = _calibration(prepared, now)
+    report = vector.evaluate(
+        self_report=row.primary_confidence,
+        verifier=verifier,
+        calibration=calibration,
+        grounding=_grounding(definition, signals),
+        checks=[_check(signal) for signal in signals if signal.kind == SignalKind.CHECK],
+        confidence_threshold=definition.confidence_threshold,
+        on_low_confidence=definition.on_low_confidence,
+    ).to_json()
+    row.trust_report = report
+    row.combined_trust = report["combined_trust"]
+    row.verifier_confidence = report["signals"]["V"]
+    row.grounding_score = report["signals"]["G"]
+    row.deterministic_passed = report["signals"]["D"]
+    return Verdict(_status(prepared, report["action"]), narrative.verdict(report), bucket_id)
+
+
+def _status(prepared: Prepared, action: str) -> StepStatus:
+    # The gate comes before the agent's own wish to stop.
+    if action == "escalate":
+        return StepStatus.ESCALATED
+    if action == "abort":
+        return StepStatus.ABORTED
+    if (prepared.row.parsed_output or {}).get("proceed", True) is False:
+        return StepStatus.STOPPED
+    return StepStatus.COMPLETED
+
+
+def verifier_input(definition: schema.Step, signals: Sequence[Signal]) -> vector.VerifierInput | None:
+    """V as the formula takes it; None when the step has no verifier."""
+    config = definition.verifier
+    if config is None:
+        return None
+    signal = next(signal for signal in signals if signal.kind == SignalKind.VERIFIER)
+    return vector.VerifierInput(
+        score=signal.score,
+        combination_strategy=config.combination_strategy,
+        veto_floor=config.veto_floor,
+        mode=config.mode,
+        on_error=config.on_error,
+        state=signal.state,
+        error=signal.error,
+    )
+
+
+def _grounding(definition: schema.Step, signals: Sequence[Signal]) -> vector.GroundingInput | None:
+    config = definition.grounding
+    if config is None:
+        return None
+    signal = next(signal for signal in signals if signal.kind == SignalKind.GROUNDING)
+    return vector.GroundingInput(
+        enforce=config.enforce,
+        score=signal.score,
+        on_error=config.on_error,
+        supported=signal.detail.get("supported"),
+        total=signal.detail.get("total"),
+        state=signal.state,
+        error=signal.error,
+    )
+
+
+def _check(signal: Signal) -> vector.CheckInput:
+    passed = signal.state == SignalState.DONE and signal.passed is True
+    return vector.CheckInput(name=signal.name, passed=passed, detail=signal.error)
+
+
+def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.CalibrationInput | None]:
+    """The bucket of the step's sample, and what that bucket's history says where the step asks for it."""
+    row, wanted = prepared.row, prepared.definition.calibration
+    if row.effective_confidence is None:
+        return None, None
+    service = settings.SERVICE.calibration
+    key = BucketKey(row.name, row.agent, row.model, row.provider, row.prompt_hash, row.agent_version)
+    bucket_id = buckets.bucket_id(key)
+    if wanted is None:
+        return bucket_id, None
+    evidence = buckets.lookup(
+        bucket_id,
+        row.effective_confidence,
+        n_min=service.n_min,
+        bin_width=service.bin_width,
+        evidence=service.evidence,
+    )
+    reset = None if evidence.validated else versions.explain_reset(key, n_min=service.n_min, now=now)
+    return bucket_id, vector.CalibrationInput(
+        enforce=wanted.enforce,
+        on_uncalibrated=wanted.on_uncalibrated,
+        n=evidence.n,
+        n_min=evidence.n_min,
+        accuracy=evidence.accuracy,
+        lo=evidence.lo,
+        hi=evidence.hi,
+        reset=reset.sentence() if reset else None,
+    )

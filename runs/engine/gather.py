@@ -1,0 +1,121 @@
+"""Gathering a step's signals side by side, in threads of the task that ran the step.
+
+The threads touch no database. What has ended is handed back in batches, so that a crash repeats
+only what had not ended, and signals that end together cost one write.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from runs.engine import loop
+from runs.engine.plan import Prepared
+from runs.executors.base import Stop
+from runs.models import Signal, SignalKind
+from runs.pipelines import schema
+from runs.signals import checks, grounding, verifier
+from runs.signals.base import Outcome, Subject
+from runs.storable import storable, storable_text
+
+# Ends within this many seconds of each other are written together.
+TOGETHER = 0.03
+
+_threads = ThreadPoolExecutor(max_workers=512, thread_name_prefix="signal")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One signal a step's definition asks for."""
+
+    kind: SignalKind
+    position: int
+    name: str
+    config: Any  # schema.Verifier, schema.Grounding or a check
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return (self.kind, self.position)
+
+
+def wanted(definition: schema.Step, *, verifier_only: bool = False) -> list[Wanted]:
+    """What the step asks for, in the order of the formula."""
+    found = []
+    if definition.verifier is not None:
+        found.append(Wanted(SignalKind.VERIFIER, 0, "verifier", definition.verifier))
+    if verifier_only:
+        return found
+    if definition.grounding is not None:
+        found.append(Wanted(SignalKind.GROUNDING, 0, "grounding", definition.grounding))
+    found += [
+        Wanted(SignalKind.CHECK, position, check.name, check)
+        for position, check in enumerate(definition.deterministic_checks)
+    ]
+    return found
+
+
+def gather(prepared: Prepared, subject: Subject, wants: list[Wanted], stop: Stop) -> Iterator[list[Signal]]:
+    """Yield unsaved Signal rows in batches, as they end. An unforeseen error in one is that one's failure."""
+    futures: dict[Future[Signal], Wanted] = {
+        _threads.submit(_one, prepared, subject, want, stop): want for want in wants
+    }
+    pending = set(futures)
+    while pending:
+        wait(pending, return_when=FIRST_COMPLETED)
+        done, pending = wait(pending, timeout=TOGETHER)
+        yield [future.result() for future in done]
+
+
+def _one(prepared: Prepared, subject: Subject, want: Wanted, stop: Stop) -> Signal:
+    started_at, started = timezone.now(), time.monotonic()
+    try:
+        if want.kind == SignalKind.VERIFIER and want.config.mode == "independent":
+            subject = _blind(subject, loop.first_prompt(prepared.row))
+        outcome = _GATHERERS[want.kind](subject, want.config, stop)
+    except Exception as error:  # a signal that breaks in an unforeseen way must not take the step with it
+        passed = False if want.kind == SignalKind.CHECK else None
+        outcome = Outcome(state="failed", passed=passed, error=f"{type(error).__name__}: {error}")
+    return _row(prepared, want, outcome, started_at, round((time.monotonic() - started) * 1000))
+
+
+_GATHERERS: dict[str, Callable[[Subject, Any, Stop], Outcome]] = {
+    SignalKind.VERIFIER: verifier.gather,
+    SignalKind.GROUNDING: grounding.gather,
+    SignalKind.CHECK: checks.gather,
+}
+
+
+def _blind(subject: Subject, prompt: str) -> Subject:
+    """What an independent verifier may know: the task as it stood before there was any answer."""
+    context = {name: value for name, value in subject.context.items() if name not in {"loop", "output"}}
+    return dataclasses.replace(subject, prompt=prompt, answer={}, answer_text="", trace=None, context=context)
+
+
+def _row(prepared: Prepared, want: Wanted, outcome: Outcome, started_at: datetime, duration_ms: int) -> Signal:
+    return Signal(
+        step_id=prepared.row.id,
+        iteration=loop.current_pass(prepared.row),
+        kind=want.kind,
+        position=want.position,
+        name=want.name,
+        state=outcome.state,
+        score=outcome.score,
+        passed=outcome.passed,
+        detail=storable(dict(outcome.detail)),
+        error=storable_text(outcome.error),
+        prompt=storable_text(outcome.prompt),
+        raw_output=storable_text(outcome.raw_output),
+        agent=outcome.agent,
+        model=storable_text(outcome.model),
+        provider=storable_text(outcome.provider),
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        started_at=started_at,
+        completed_at=timezone.now(),
+        duration_ms=duration_ms,
+    )

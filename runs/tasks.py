@@ -1,0 +1,18 @@
+"""Celery's way in: a task takes an id and makes one call."""
+
+import uuid
+
+from celery import shared_task
+
+from runs.engine import drive, sweeper
+from runs.engine.work import Kind, Work
+
+
+@shared_task
+def do(kind: Kind, id: str) -> None:
+    drive.perform(Work(kind, uuid.UUID(id)))
+
+
+@shared_task
+def sweep() -> None:
+    sweeper.sweep()
