@@ -5,6 +5,7 @@ import uuid
 from celery import shared_task
 
 from runs.engine import drive, sweeper
+from runs.engine import snapshot as snapshots
 from runs.engine.work import Kind, Work
 
 
@@ -16,3 +17,8 @@ def do(kind: Kind, id: str) -> None:
 @shared_task
 def sweep() -> None:
     sweeper.sweep()
+
+
+@shared_task
+def snapshot(step_id: str) -> None:
+    snapshots.snapshot(uuid.UUID(step_id))

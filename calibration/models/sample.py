@@ -74,7 +74,10 @@ class Sample(models.Model):
         indexes = [
             # Covers the gate's lookup: labelled evidence of one bucket in a range of confidence.
             Index(
-                F("bucket"), F("stage"), F("confidence_ppm"), F("label"),
+                F("bucket"),
+                F("stage"),
+                F("confidence_ppm"),
+                F("label"),
                 condition=Q(label__isnull=False, is_replay=False),
                 name="sample_evidence",
             ),

@@ -58,4 +58,3 @@ def _subject(state: RunState, prepared: Prepared) -> Subject:
         call_context=primary.call_context(state.run, row.name, "judge"),
         idempotency_key=f"{row.id}-{loop.current_pass(row)}",
     )
-

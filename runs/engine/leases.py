@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, F, TextField, Value, When
 from django.utils import timezone
 
 from runs.executors.base import Stop
@@ -50,7 +50,10 @@ def claim(step_id: uuid.UUID, *, now: datetime) -> Lease | None:
         attempts=F("attempts") + 1,
         wake_at=until(now),
         # A waiting step is being called from here on; the other states say what was interrupted.
-        status=Case(When(status=StepStatus.PENDING, then=Value(StepStatus.RUNNING)), default=F("status")),
+        status=Case(
+            When(status=StepStatus.PENDING, then=Value(StepStatus.RUNNING, output_field=TextField())),
+            default=F("status"),
+        ),
     )
     if not taken:
         return None

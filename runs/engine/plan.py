@@ -80,9 +80,7 @@ def _prepare(state: RunState, index: int, plan: Plan, now: datetime) -> Prepared
     return prepared
 
 
-def step_context(
-    state: RunState, definition: schema.Step, extra: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def step_context(state: RunState, definition: schema.Step, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The names the step's templates see."""
     return context.prompt_context(
         run=state.run,
@@ -138,9 +136,7 @@ def _end_at_once(row: Step, status: StepStatus, error: str, now: datetime) -> No
     row.wake_at = None
 
 
-def _note(
-    plan: Plan, state: RunState, row: Step, kind: str, message: str, now: datetime, level: str = "info"
-) -> None:
+def _note(plan: Plan, state: RunState, row: Step, kind: str, message: str, now: datetime, level: str = "info") -> None:
     plan.events.append(events.event(state.run.id, kind, message, now=now, step_name=row.name, level=level))
 
 

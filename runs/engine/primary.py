@@ -137,6 +137,4 @@ class LiveTrace:
     def _row(self, at: datetime, item: TraceEvent) -> RunEvent:
         kind = str(item.get("type", "event"))
         told = " ".join(str(item[key]) for key in ("name", "content", "input", "reason") if key in item)
-        return events.event(
-            self._run_id, f"agent.{kind}"[:80], told[:EXCERPT], now=at, step_name=self._step_name
-        )
+        return events.event(self._run_id, f"agent.{kind}"[:80], told[:EXCERPT], now=at, step_name=self._step_name)

@@ -1,6 +1,8 @@
 """Telling the workers that there is something to look at. The message is a hint: the row is the truth."""
 
 import logging
+import uuid
+from typing import Any
 
 from django.db import transaction
 from kombu.exceptions import OperationalError
@@ -22,20 +24,25 @@ def publish(*works: Work, delay: float = 0) -> None:
     transaction.on_commit(lambda: _send(works, delay))
 
 
+def publish_snapshot(step_id: uuid.UUID) -> None:
+    """Ask for the text of the agent version that this step met first. Best effort: the next sighting asks again."""
+    from runs.tasks import snapshot
+
+    transaction.on_commit(lambda: _apply(snapshot, str(step_id)))
+
+
 def _send(works: tuple[Work, ...], delay: float) -> None:
     from runs.tasks import do  # tasks import the engine
 
     for work in works:
-        try:
-            do.apply_async(
-                (work.kind, str(work.id)),
-                countdown=delay or None,
-                retry=True,
-                retry_policy=_AT_ONCE,
-                ignore_result=True,
-            )
-        except (OperationalError, OSError) as error:
-            logger.warning(
-                "the broker does not take messages (%s); the sweeper will find %s %s", error, work.kind, work.id
-            )
+        if not _apply(do, work.kind, str(work.id), delay=delay):
             return
+
+
+def _apply(task: Any, *arguments: str, delay: float = 0) -> bool:
+    try:
+        task.apply_async(arguments, countdown=delay or None, retry=True, retry_policy=_AT_ONCE, ignore_result=True)
+    except (OperationalError, OSError) as error:
+        logger.warning("the broker takes no messages (%s); the sweeper will publish %s again", error, arguments)
+        return False
+    return True

@@ -18,9 +18,7 @@ _seen: dict[tuple[str, ...], float] = {}
 def note(row: Step, definition: schema.Step, *, now: datetime) -> None:
     """Record the prompt and agent version the step ran with; ask for the text of an agent version not seen before."""
     if row.prompt_hash and definition.prompt_template is not None and _due("prompt", row.name, row.prompt_hash):
-        versions.see_prompt(
-            step=row.name, prompt_hash=row.prompt_hash, template=definition.prompt_template, now=now
-        )
+        versions.see_prompt(step=row.name, prompt_hash=row.prompt_hash, template=definition.prompt_template, now=now)
     if (
         row.agent_version
         and _due("agent", row.agent, row.agent_version)

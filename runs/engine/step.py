@@ -52,9 +52,7 @@ def carry_on(state: RunState, prepared: Prepared, lease: Lease) -> Prepared | No
     return _decide(state, prepared, lease)
 
 
-def end(
-    state: RunState, prepared: Prepared, lease: Lease, status: StepStatus, reason: str
-) -> Prepared | None:
+def end(state: RunState, prepared: Prepared, lease: Lease, status: StepStatus, reason: str) -> Prepared | None:
     """Finish the step without a decision of the gate: it failed, or nobody can tell what its call did."""
     now = timezone.now()
     row = prepared.row
@@ -163,9 +161,7 @@ def _may_retry(prepared: Prepared, failure: primary.Failed) -> bool:
     return retry is not None and failure.retryable and prepared.row.tries < retry.attempts
 
 
-def _again_or_fail(
-    state: RunState, prepared: Prepared, lease: Lease, failure: primary.Failed
-) -> Prepared | None:
+def _again_or_fail(state: RunState, prepared: Prepared, lease: Lease, failure: primary.Failed) -> Prepared | None:
     if not _may_retry(prepared, failure):
         return end(state, prepared, lease, StepStatus.FAILED, failure.message)
     retry, row = prepared.definition.retry, prepared.row

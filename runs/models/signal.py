@@ -50,9 +50,7 @@ class Signal(models.Model):
     duration_ms = models.IntegerField(null=True)
 
     class Meta:
-        constraints = [
-            UniqueConstraint(fields=["step", "iteration", "kind", "position"], name="signal_unique_in_step")
-        ]
+        constraints = [UniqueConstraint(fields=["step", "iteration", "kind", "position"], name="signal_unique_in_step")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name} of {self.step_id}"

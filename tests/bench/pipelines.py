@@ -21,7 +21,12 @@ def write_pipelines(folder: Path, gateway_port: int) -> None:
         ("slow", "slow", {}),
     ):
         steps = [_step(f"step-{number}", agent, extra) for number in range(1, 2 if name == "slow" else 4)]
-        pipeline = {"name": f"bench-{name}", "stage": "testing", "steps": steps, "trigger": {"dedup": {"enabled": False}}}
+        pipeline = {
+            "name": f"bench-{name}",
+            "stage": "testing",
+            "steps": steps,
+            "trigger": {"dedup": {"enabled": False}},
+        }
         (folder / "pipelines" / f"{name}.yaml").write_text(json.dumps(pipeline))
     gateway = {"url": f"ws://127.0.0.1:{gateway_port}/rpc", "rest_url": f"http://127.0.0.1:{gateway_port}"}
     config = {"executors": {"gateway": gateway}, "outbound": {"allow_private": ["127.0.0.0/8"]}}
