@@ -1,0 +1,105 @@
+"""Bearer tokens of teams: making them, telling whose they are, taking them back.
+
+A token's secret has 256 random bits, so a plain SHA-256 keeps it safe at rest and can be looked up
+by an index; a slow password hash would only slow every request down.
+"""
+
+import hashlib
+import secrets
+import threading
+import time
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from runs.access.principal import Principal
+from runs.models import Role, Team, Token
+
+PREFIX_CHARS = 12
+TEAM_CHARS = 100
+# A revoked token is refused by every process after at most this many seconds.
+REMEMBERED_SECONDS = 2.0
+USED_EVERY = timedelta(minutes=1)
+_REMEMBERED_MAX = 1_000
+
+_lock = threading.Lock()
+_remembered: dict[str, tuple[float, Principal]] = {}
+
+
+class TokenError(Exception):
+    """A token could not be made or taken back; the message says why."""
+
+
+def create(*, team: str, role: Role, now: datetime) -> tuple[Token, str]:
+    """A new token and its secret, which is kept nowhere. The team is made with its first token."""
+    name = team.strip()
+    if not name or len(name) > TEAM_CHARS or not name.isprintable():
+        raise TokenError(f"A team's name is 1 to {TEAM_CHARS} printable characters, not {team!r}.")
+    secret = f"vst_{secrets.token_urlsafe(32)}"
+    with transaction.atomic():
+        Team.objects.get_or_create(name=name, defaults={"created_at": now})
+        token = Token.objects.create(
+            team_id=name, role=role, digest=_digest(secret), prefix=secret[:PREFIX_CHARS], created_at=now
+        )
+    return token, secret
+
+
+def revoke(*, prefix: str, now: datetime) -> Token:
+    """Take back the one token whose secret starts with ``prefix``. Raises TokenError when there is not exactly one."""
+    found = list(Token.objects.filter(prefix__startswith=prefix[:PREFIX_CHARS], revoked_at=None)[:2]) if prefix else []
+    if not found:
+        raise TokenError(f"No live token starts with {prefix!r}; `manage.py token list` shows them.")
+    if len(found) > 1:
+        raise TokenError(f"More than one token starts with {prefix!r}; give more characters.")
+    token = found[0]
+    token.revoked_at = now
+    with transaction.atomic():
+        token.save(update_fields=["revoked_at"])
+    forget()
+    return token
+
+
+def principal_of(secret: str, *, now: datetime) -> Principal | None:
+    """Whose token this is; None when it is unknown or revoked.
+
+    Answers are remembered for REMEMBERED_SECONDS, so a burst of webhooks costs one query.
+    """
+    digest = _digest(secret)
+    instant = time.monotonic()
+    known = _remembered.get(digest)
+    if known is not None and known[0] > instant:
+        return known[1]
+    token = Token.objects.filter(digest=digest, revoked_at=None).first()
+    if token is None:
+        return None
+    _note_use(token, now)
+    principal = Principal(token_id=token.pk, team=token.team_id, role=Role(token.role), prefix=token.prefix)
+    _remember(digest, principal, instant)
+    return principal
+
+
+def forget() -> None:
+    """Drop every remembered answer of this process."""
+    with _lock:
+        _remembered.clear()
+
+
+def _remember(digest: str, principal: Principal, instant: float) -> None:
+    with _lock:
+        if len(_remembered) >= _REMEMBERED_MAX:
+            _remembered.clear()
+        _remembered[digest] = (instant + REMEMBERED_SECONDS, principal)
+
+
+def _note_use(token: Token, now: datetime) -> None:
+    """At most one write a minute; the condition keeps two processes from both writing."""
+    if token.last_used_at is not None and token.last_used_at > now - USED_EVERY:
+        return
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - USED_EVERY)
+    with transaction.atomic():
+        Token.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,134 @@
+"""Making a run of a payload: the only way a run comes into being."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.db import IntegrityError
+
+from runs import events
+from runs.engine import transactions
+from runs.engine.publish import publish
+from runs.engine.work import Work
+from runs.intake import backlog, dedup
+from runs.intake.incoming import Incoming
+from runs.intake.resolve import Resolved, resolve
+from runs.intake.sources import generic
+from runs.models import Run
+from runs.storable import storable, storable_text
+
+# A run whose message was lost (the broker was down) is found by the sweeper this long after.
+FOUND_AFTER = timedelta(seconds=5)
+_LOST_RACES = 5
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The answer to a payload. ``run_id`` is of a run that is stored; None only for skipped_testing."""
+
+    status: Literal["accepted", "deduplicated", "skipped_testing"]
+    pipeline: str
+    run_id: uuid.UUID | None = None
+    reason: str = ""
+
+
+class _HasTwin(Exception):
+    """Rolls the new run back: an equal one ended between the look and the insert."""
+
+    def __init__(self, twin: Run) -> None:
+        super().__init__()
+        self.twin = twin
+
+
+def accept(*, incoming: Incoming, team: str, started_by: str, allow_testing: bool, now: datetime) -> Accepted:
+    """Store a run for the payload and tell the workers, or say which run it is a duplicate of.
+
+    ``team`` comes from who was authenticated, never from the payload. Raises UnknownPipeline and
+    BacklogFull.
+    """
+    found = resolve(incoming, allow_testing=allow_testing)
+    if found.is_testing and not allow_testing:
+        return Accepted(
+            "skipped_testing",
+            found.pipeline.name,
+            reason="The pipeline's stage is testing; add allow_testing=true to run it from a webhook.",
+        )
+    policy = dedup.policy_of(found.pipeline)
+    run = _new_run(incoming, found, team=team, started_by=started_by, keyed=policy.enabled, now=now)
+    return _store_once(run, window=policy.window, now=now)
+
+
+def start(
+    *, pipeline: str, payload: Mapping[str, Any], team: str, source: str, started_by: str, now: datetime
+) -> Accepted:
+    """Start a pipeline by its name, testing or not: what the API, the button and the command do.
+
+    Raises BadPayload, UnknownPipeline and BacklogFull.
+    """
+    incoming = generic.read_for(pipeline, payload, source=source)
+    return accept(incoming=incoming, team=team, started_by=started_by, allow_testing=True, now=now)
+
+
+def _new_run(
+    incoming: Incoming, found: Resolved, *, team: str, started_by: str, keyed: bool, now: datetime
+) -> Run:
+    return Run(
+        pipeline_name=found.pipeline.name,
+        version=found.version,
+        stage=found.pipeline.stage,
+        team=team,
+        source=storable_text(incoming.source),
+        started_by=storable_text(started_by),
+        context=storable(incoming.context),
+        payload=storable(incoming.payload),
+        summary=storable_text(incoming.summary),
+        dedup_key=dedup.bounded(storable_text(incoming.dedup_key)) if keyed else "",
+        triggered_at=now,
+        wake_at=now + FOUND_AFTER,
+    )
+
+
+def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
+    """Look, insert, and look again when the insert lost a race.
+
+    The unique index refuses a second run in flight. A run that ended between the look and the insert
+    is outside of it, so the insert's own transaction looks once more.
+    """
+    lost: IntegrityError | None = None
+    for _ in range(_LOST_RACES):
+        twin = _twin(run, window, now)
+        if twin is not None:
+            return _duplicate(run, twin, now)
+        backlog.check()
+        try:
+            transactions.write(lambda: _insert(run, window, now))
+        except _HasTwin as ended:
+            return _duplicate(run, ended.twin, now)
+        except IntegrityError as error:
+            if not run.dedup_key:
+                raise
+            lost = error
+            continue
+        backlog.one_more()
+        return Accepted("accepted", run.pipeline_name, run.id)
+    raise RuntimeError(f"{run.pipeline_name}: equal payloads came and ended faster than they could be told apart") from lost
+
+
+def _insert(run: Run, window: timedelta, now: datetime) -> None:
+    run.save(force_insert=True)
+    twin = _twin(run, window, now)
+    if twin is not None:
+        raise _HasTwin(twin)
+    by = f" by {run.started_by}" if run.started_by else ""
+    events.log(run.id, "run.queued", f"Accepted from {run.source}{by}.", now=now)
+    publish(Work("run", run.id))
+
+
+def _twin(run: Run, window: timedelta, now: datetime) -> Run | None:
+    return dedup.twin_of(run, window=window, now=now) if run.dedup_key else None
+
+
+def _duplicate(run: Run, twin: Run, now: datetime) -> Accepted:
+    return Accepted("deduplicated", run.pipeline_name, twin.id, dedup.reason(twin, now=now))

@@ -1,0 +1,65 @@
+"""Which pipeline a payload starts."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from runs.intake.incoming import Incoming
+from runs.intake.matching import matches
+from runs.models import PipelineVersion
+from runs.pipelines import registry, schema
+
+
+class UnknownPipeline(Exception):
+    """Nothing is called that, or no trigger matches; ``close`` holds the nearest names."""
+
+    def __init__(self, message: str, close: list[str]) -> None:
+        super().__init__(message)
+        self.close = close
+
+
+@dataclass(frozen=True)
+class Resolved:
+    version: PipelineVersion
+    pipeline: schema.Pipeline
+
+    @property
+    def is_testing(self) -> bool:
+        return self.pipeline.stage == "testing"
+
+
+def resolve(incoming: Incoming, *, allow_testing: bool) -> Resolved:
+    """The pipeline asked for by name, else the first by file name whose trigger matches.
+
+    A testing pipeline that may not run here never hides a production one behind it; it is the answer
+    only when nothing else matches.
+    """
+    return _named(incoming.pipeline) if incoming.pipeline else _matching(incoming, allow_testing)
+
+
+def _named(name: str) -> Resolved:
+    version = registry.current(name)
+    if version is None:
+        raise _unknown(name)
+    return Resolved(version, registry.parsed(version))
+
+
+def _unknown(name: str) -> UnknownPipeline:
+    shown = name[:200]
+    close = get_close_matches(shown, registry.names(), n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    return UnknownPipeline(f"There is no pipeline called {shown!r}.{hint}", close)
+
+
+def _matching(incoming: Incoming, allow_testing: bool) -> Resolved:
+    testing = None
+    for version in registry.current_all():
+        found = Resolved(version, registry.parsed(version))
+        trigger = found.pipeline.trigger
+        if trigger is None or not matches(trigger.match, incoming.context):
+            continue
+        if allow_testing or not found.is_testing:
+            return found
+        testing = testing or found
+    if testing is None:
+        raise UnknownPipeline("No pipeline's trigger matches this payload.", [])
+    return testing
