@@ -128,6 +128,9 @@ if ON_SQLITE:
 
 # People -----------------------------------------------------------------------------------------
 
+# The password of the first administrator (`manage.py ensure_admin`); empty: one is made up.
+ADMIN_PASSWORD = env.text("VECTORSTEP_ADMIN_PASSWORD", "")
+AUTHENTICATION_BACKENDS = ["runs.access.throttle.ThrottledBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -188,8 +191,9 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["runs.access.permissions.HasRole"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["runs.api.parsers.ObjectParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "runs.api.errors.handle",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -197,6 +201,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Run agents as pipeline steps, gated by a measured trust vector.",
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["runs.access.permissions.HasRole"],
 }
 
 LOGGING = {

@@ -10,9 +10,8 @@ from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from runs.intake.backlog import BacklogFull
-from runs.intake.fields import BadPayload
-from runs.intake.resolve import UnknownPipeline
+from runs.intake.refusals import BacklogFull, BadPayload, UnknownPipeline
+from runs.storable import storable_text
 
 HTML_PATHS = ("/ui", "/static/")
 
@@ -45,9 +44,9 @@ class Conflict(exceptions.APIException):
 
 
 def body(message: str, *, field: str = "", allowed: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """The JSON of an error; what is not known is left out."""
-    optional = {"field": field, "allowed": list(allowed), **more}
-    return {"error": message, **{name: value for name, value in optional.items() if value}}
+    """The JSON of an error; what is not known is left out. What a sender wrote may be quoted in it."""
+    optional = {"field": storable_text(field), "allowed": list(allowed), **more}
+    return {"error": storable_text(message), **{name: value for name, value in optional.items() if value}}
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:

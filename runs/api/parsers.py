@@ -10,7 +10,7 @@ from rest_framework.parsers import BaseParser
 
 from runs.api.errors import TooLarge
 from runs.intake import body
-from runs.intake.fields import BadPayload
+from runs.intake.refusals import BadPayload
 
 
 class ObjectParser(BaseParser):

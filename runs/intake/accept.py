@@ -71,9 +71,7 @@ def start(
     return accept(incoming=incoming, team=team, started_by=started_by, allow_testing=True, now=now)
 
 
-def _new_run(
-    incoming: Incoming, found: Resolved, *, team: str, started_by: str, keyed: bool, now: datetime
-) -> Run:
+def _new_run(incoming: Incoming, found: Resolved, *, team: str, started_by: str, keyed: bool, now: datetime) -> Run:
     return Run(
         pipeline_name=found.pipeline.name,
         version=found.version,
@@ -113,7 +111,9 @@ def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
             continue
         backlog.one_more()
         return Accepted("accepted", run.pipeline_name, run.id)
-    raise RuntimeError(f"{run.pipeline_name}: equal payloads came and ended faster than they could be told apart") from lost
+    raise RuntimeError(
+        f"{run.pipeline_name}: equal payloads came and ended faster than they could be told apart"
+    ) from lost
 
 
 def _insert(run: Run, window: timedelta, now: datetime) -> None:

@@ -5,6 +5,7 @@ import time
 
 from django.conf import settings
 
+from runs.intake.refusals import BacklogFull
 from runs.models import Run, RunStatus
 
 COUNTED_EVERY = 1.0  # seconds
@@ -13,14 +14,6 @@ RETRY_AFTER = 5  # seconds
 _lock = threading.Lock()
 _counted_at = float("-inf")
 _waiting = 0
-
-
-class BacklogFull(Exception):
-    """The queue has reached ``limits.backlog``; try again after ``retry_after`` seconds."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} runs are waiting already; try again in {RETRY_AFTER} seconds.")
-        self.retry_after = RETRY_AFTER
 
 
 def check() -> None:
@@ -34,7 +27,7 @@ def check() -> None:
             _waiting = Run.objects.filter(status=RunStatus.QUEUED)[:limit].count()
             _counted_at = instant
         if _waiting >= limit:
-            raise BacklogFull(limit)
+            raise BacklogFull(limit, retry_after=RETRY_AFTER)
 
 
 def one_more() -> None:

@@ -4,7 +4,8 @@ import json
 import math
 from typing import Any
 
-from runs.intake.fields import BadPayload, kind
+from runs.intake.fields import kind
+from runs.intake.refusals import BadPayload
 
 MAX_DEPTH = 64
 

@@ -23,9 +23,9 @@ class Policy:
 def policy_of(pipeline: schema.Pipeline) -> Policy:
     """The service's rule; whatever the pipeline's ``trigger.dedup`` says itself goes before it."""
     service = settings.SERVICE.dedup
-    own = pipeline.trigger.dedup if pipeline.trigger else None
-    enabled = service.enabled if own is None or own.enabled is None else own.enabled
-    seconds = service.window_seconds if own is None or own.window_seconds is None else own.window_seconds
+    own = pipeline.trigger.dedup
+    enabled = service.enabled if own.enabled is None else own.enabled
+    seconds = service.window_seconds if own.window_seconds is None else own.window_seconds
     return Policy(enabled, timedelta(seconds=seconds))
 
 
@@ -50,4 +50,3 @@ def reason(twin: Run, *, now: datetime) -> str:
         return f"A run with the same key is in flight ({twin.status})."
     ago = max(0, round((now - twin.completed_at).total_seconds()))
     return f"A run with the same key ended {ago} seconds ago ({twin.status})."
-

@@ -1,17 +1,9 @@
 """Reading a payload nobody has checked: each reader gives the value asked for, or says which field is wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-
-class BadPayload(Exception):
-    """The payload cannot be used. ``field`` is the dotted path of what is wrong ("" = all of it)."""
-
-    def __init__(self, field: str, message: str, *, allowed: Sequence[str] = ()) -> None:
-        super().__init__(f"{field}: {message}" if field else message)
-        self.field = field
-        self.message = message
-        self.allowed = list(allowed)
+from runs.intake.refusals import BadPayload
 
 
 def text(payload: Mapping[str, Any], name: str, *, at: str = "", required: bool = False) -> str:

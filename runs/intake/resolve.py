@@ -1,20 +1,15 @@
 """Which pipeline a payload starts."""
 
+from collections import ChainMap
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from runs.intake.incoming import Incoming
-from runs.intake.matching import matches
+from runs.intake.refusals import UnknownPipeline
 from runs.models import PipelineVersion
 from runs.pipelines import registry, schema
-
-
-class UnknownPipeline(Exception):
-    """Nothing is called that, or no trigger matches; ``close`` holds the nearest names."""
-
-    def __init__(self, message: str, close: list[str]) -> None:
-        super().__init__(message)
-        self.close = close
+from runs.pipelines.trigger import matches
+from runs.storable import storable_text
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ def resolve(incoming: Incoming, *, allow_testing: bool) -> Resolved:
 
 
 def _named(name: str) -> Resolved:
-    version = registry.current(name)
+    version = registry.current(storable_text(name))
     if version is None:
         raise _unknown(name)
     return Resolved(version, registry.parsed(version))
@@ -52,14 +47,15 @@ def _unknown(name: str) -> UnknownPipeline:
 
 def _matching(incoming: Incoming, allow_testing: bool) -> Resolved:
     testing = None
+    # A trigger may name a label by itself: `alertname` as well as `labels.alertname`.
+    fields = ChainMap(incoming.context, incoming.context["labels"])
     for version in registry.current_all():
         found = Resolved(version, registry.parsed(version))
-        trigger = found.pipeline.trigger
-        if trigger is None or not matches(trigger.match, incoming.context):
+        if not matches(found.pipeline.trigger, fields):
             continue
         if allow_testing or not found.is_testing:
             return found
         testing = testing or found
     if testing is None:
-        raise UnknownPipeline("No pipeline's trigger matches this payload.", [])
+        raise UnknownPipeline("No pipeline's trigger matches this payload.")
     return testing

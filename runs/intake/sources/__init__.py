@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runs.intake.fields import BadPayload
 from runs.intake.incoming import Incoming
+from runs.intake.refusals import BadPayload
 from runs.intake.sources import alertmanager, generic, grafana
 
 READERS: dict[str, Callable[[Mapping[str, Any]], Incoming]] = {

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runs.intake import fields
-from runs.intake.fields import BadPayload
 from runs.intake.incoming import Incoming
+from runs.intake.refusals import BadPayload
 
 STATUSES = ("firing", "resolved")
 _TIMES = ("startsAt", "endsAt", "generatorURL")

@@ -1,0 +1,14 @@
+"""The JSON API, at the root. Every view needs a token or a login, but health."""
+
+from django.urls import path
+
+from runs.api import health, runs, schema
+
+urlpatterns = [
+    path("runs", runs.RunList.as_view()),
+    path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
+    path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),
+    path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view()),
+    path("health", health.Health.as_view()),
+    path("schema/", schema.Schema.as_view()),
+]
