@@ -25,7 +25,10 @@ elif not XDIST_WORKER:
         os.environ.pop(name, None)
 
 from vectorstep.settings import *  # noqa: E402, F403
-from vectorstep.settings import DATABASES, VAR_DIR  # noqa: E402
+from vectorstep.settings import DATABASES, STATIC_ROOT, VAR_DIR  # noqa: E402
+
+# WhiteNoise warns about a folder of collected files that is not there.
+STATIC_ROOT.mkdir(parents=True)
 
 # A file, as in production: an in-memory database is invisible to other threads and processes.
 DATABASES["default"]["TEST"] = {"NAME": "vectorstep_test" if ON_POSTGRESQL else str(VAR_DIR / "test.sqlite3")}

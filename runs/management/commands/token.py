@@ -19,7 +19,9 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make a token and print it, once")
         create.add_argument("--team", required=True, help="whose runs it starts; made if new")
-        create.add_argument("--role", choices=ROLES, default=Role.INTAKE.label, help="default: intake, may only start runs")
+        create.add_argument(
+            "--role", choices=ROLES, default=Role.INTAKE.label, help="default: intake (starts runs, no more)"
+        )
         actions.add_parser("list", help="show every token, never its secret")
         revoke = actions.add_parser("revoke", help="take a token back; it is refused within seconds")
         revoke.add_argument("prefix", help="the first characters, as `token list` shows them")

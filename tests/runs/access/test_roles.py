@@ -84,7 +84,7 @@ def test_role_required(rf, page, settings):
     assert "next=/ui/runs%3Fa%3D1" in answer["Location"]
 
     request.user = person("marker")
-    with pytest.raises(PermissionDenied, match="role operator.*has the role marker"):
+    with pytest.raises(PermissionDenied, match=r"role operator.*has the role marker"):
         page(request)
 
     request.user = person("operator")
