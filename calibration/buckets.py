@@ -1,0 +1,190 @@
+"""Buckets on the hot path: find the bucket, look up its record, add a sample.
+
+Plain SQL where every step of every run passes through; the same statements run on SQLite and
+PostgreSQL.
+"""
+
+from dataclasses import astuple, dataclass, fields
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from calibration import binning
+from calibration.labels import relabel, resolve
+from calibration.models import Bucket, Sample
+from calibration.storable import storable_text
+from calibration.unit import unit
+
+Evidence = Literal["all", "production"]
+STAGES: dict[str, tuple[str, ...]] = {"all": ("production", "testing"), "production": ("production",)}
+CACHE_LIMIT = 10_000
+
+
+@dataclass(frozen=True)
+class BucketKey:
+    """What one track record belongs to. "" is "not reported", a value of its own."""
+
+    step: str
+    agent: str
+    model: str = ""
+    provider: str = ""
+    prompt_hash: str = ""
+    agent_version: str = ""
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            object.__setattr__(self, part.name, storable_text(getattr(self, part.name)))
+
+
+@dataclass(frozen=True)
+class BinEvidence:
+    """The record of one bin [lo, hi): ``n`` labels, their mean (None without any), how many are needed."""
+
+    lo: float
+    hi: float
+    n: int
+    accuracy: float | None
+    n_min: int
+
+    @property
+    def validated(self) -> bool:
+        return self.n >= self.n_min
+
+
+_ids: dict[BucketKey, int] = {}
+
+
+def bucket_id(key: BucketKey) -> int:
+    """The id of the bucket, made on first use. Remembered in this process; buckets are never deleted."""
+    if (known := _ids.get(key)) is not None:
+        return known
+    found = find_bucket(key)
+    if found is None:
+        Bucket.objects.bulk_create([Bucket(**_columns(key))], ignore_conflicts=True)
+        found = Bucket.objects.values_list("id", flat=True).get(**_columns(key))
+        _remember(key, found)
+    return found
+
+
+def find_bucket(key: BucketKey) -> int | None:
+    """The id of the bucket, or None while it has no sample."""
+    if (known := _ids.get(key)) is not None:
+        return known
+    found = Bucket.objects.filter(**_columns(key)).values_list("id", flat=True).first()
+    if found is not None:
+        _remember(key, found)
+    return found
+
+
+def forget_ids(**_signal: object) -> None:
+    """Drop what was remembered, after the tables were emptied (``flush``) or made anew (``migrate``)."""
+    _ids.clear()
+
+
+def lookup(
+    bucket: BucketKey | int, confidence: float, *, n_min: int, bin_width: float, evidence: Evidence = "all"
+) -> BinEvidence:
+    """The measured record at this confidence: one statement, answered from the covering index alone.
+
+    Counts labelled samples of both stages, or of production only; replays never. Raises ValueError
+    for a confidence that is no number in [0, 1], a width that does not divide 1, or unknown evidence.
+    """
+    if evidence not in STAGES:
+        raise ValueError(f"evidence: expected all or production, not {evidence!r}")
+    index = binning.bin_of(binning.to_ppm(confidence), bin_width)
+    lo, hi = binning.edges(index, bin_width)
+    owner = bucket if isinstance(bucket, int) else find_bucket(bucket)
+    n, total = (0, 0.0) if owner is None else _count(owner, STAGES[evidence], *binning.ppm_range(index, bin_width))
+    return BinEvidence(lo, hi, n, total / n if n else None, n_min)
+
+
+def _count(owner: int, stages: tuple[str, ...], start: int, below: int) -> tuple[int, float]:
+    # The two last conditions are word for word those of the partial index, or SQLite would not use it.
+    placeholders = ", ".join(["%s"] * len(stages))
+    sql = f"""
+        SELECT COUNT(*), SUM(label) FROM calibration_sample
+        WHERE bucket_id = %s AND stage IN ({placeholders}) AND confidence_ppm >= %s AND confidence_ppm < %s
+          AND NOT is_replay AND label IS NOT NULL
+    """  # noqa: S608 (placeholders only)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [owner, *stages, start, below])
+        n, total = cursor.fetchone()
+    return n, total or 0.0
+
+
+_INSERT = """
+    INSERT INTO calibration_sample
+        (id, bucket_id, "group", stage, confidence, confidence_ppm, observed_at, check_failed, is_replay,
+         label, label_source)
+    SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s
+    WHERE NOT EXISTS (SELECT 1 FROM calibration_mark WHERE "group" = %s AND is_current)
+    ON CONFLICT (id) DO NOTHING
+"""
+
+
+def record_sample(
+    *,
+    id: UUID,
+    bucket_id: int,
+    group: UUID,
+    stage: str,
+    confidence: float,
+    observed_at: datetime,
+    check_failed: bool,
+    is_replay: bool = False,
+) -> None:
+    """Add a sample with its label: one INSERT, unless its run was marked before the step ended.
+
+    The same id again changes nothing. Raises ValueError for a confidence that is no number in [0, 1].
+    """
+    label = resolve(step_marks=(), check_failed=check_failed, run_marks=())
+    sample = Sample(
+        id=id,
+        bucket_id=bucket_id,
+        group=group,
+        stage=stage,
+        confidence=unit("confidence", confidence),
+        confidence_ppm=binning.to_ppm(confidence),
+        observed_at=observed_at,
+        check_failed=check_failed,
+        is_replay=is_replay,
+        label=label.value,
+        label_source=label.source,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, [*_row(sample), _db("group", group)])
+        inserted = cursor.rowcount == 1
+    if not inserted:
+        _record_in_marked_group(sample)
+
+
+def _record_in_marked_group(sample: Sample) -> None:
+    with transaction.atomic():
+        if not Sample.objects.filter(pk=sample.pk).exists():
+            Sample.objects.bulk_create([sample], ignore_conflicts=True)
+            relabel(Sample.objects.select_for_update().filter(pk=sample.pk))
+
+
+def _row(sample: Sample) -> list[object]:
+    return [_db(field.name, getattr(sample, field.attname)) for field in Sample._meta.concrete_fields]
+
+
+def _db(field: str, value: object) -> object:
+    return Sample._meta.get_field(field).get_db_prep_value(value, connection)
+
+
+def _columns(key: BucketKey) -> dict[str, str]:
+    return dict(zip((part.name for part in fields(key)), astuple(key), strict=True))
+
+
+def _remember(key: BucketKey, found: int) -> None:
+    def keep() -> None:
+        # Inside a transaction the row may still be rolled back, and this id given to another bucket.
+        if not connection.in_atomic_block:
+            if len(_ids) >= CACHE_LIMIT:
+                _ids.clear()
+            _ids[key] = found
+
+    transaction.on_commit(keep)
