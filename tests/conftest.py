@@ -99,7 +99,7 @@ def _url_of(database: Mapping[str, Any]) -> str:
 
 @pytest.fixture
 def start(stack_env: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Process]]:
-    """``start(name, [arguments of python...], env={})``: a process on this test's database and broker, stopped after."""
+    """``start(name, [arguments of python...], env={})``: a process on this test's database and broker."""
     started: list[Process] = []
 
     def start(name: str, arguments: list[str], *, env: Mapping[str, str] | None = None) -> Process:

@@ -4,6 +4,7 @@ Each one is a plain child process of the test run: it dies with it, and its log 
 """
 
 import atexit
+import contextlib
 import ctypes
 import importlib.util
 import os
@@ -23,6 +24,7 @@ from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = 20, what: str = "the condition") -> None:
@@ -53,7 +55,7 @@ def answers(url: str) -> bool:
 
 def _die_with_parent() -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Process:
@@ -81,7 +83,8 @@ class Process:
                 env={**os.environ, **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                # One system call, no lock: safe also when the tests have threads.
+                preexec_fn=_die_with_parent,  # noqa: PLW1509
                 user=user,
             )
         self.pid = self.popen.pid
@@ -122,18 +125,14 @@ class Process:
         if self.running():
             self.popen.send_signal(signal.SIGCONT)
             self.popen.terminate()
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.popen.wait(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                pass
         self._signal_group(signal.SIGKILL)
         return self.popen.wait(timeout=10)
 
     def _signal_group(self, number: int) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
-        except ProcessLookupError:
-            pass
 
 
 class Folder:

@@ -2,6 +2,6 @@
 
 __version__ = "0.1.0"
 
-from vectorstep.celery import app as celery_app  # noqa: E402  (Celery must exist before tasks are declared)
+from vectorstep.celery import app as celery_app
 
 __all__ = ["celery_app"]
