@@ -3,7 +3,8 @@
 ``postgres`` and ``valkey`` are servers of their own. ``worker``, ``beat`` and ``server`` start the project's real
 processes on the database and broker of the running test (see ``tests/settings.py``); ``chromium`` and ``page`` drive
 a real browser. Tests in tests/integration and tests/browser get those markers by where they are; only marked tests
-may open sockets, and only to this machine.
+may open sockets, and only to this machine. Tests with a database are marked ``uses_database``: script/test runs them
+again on PostgreSQL.
 """
 
 import os
@@ -30,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(marker)
         if any(item.get_closest_marker(name) for name in ("integration", "browser")):
             item.add_marker(LOCALHOST)
+        if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("uses_database")
 
 
 @pytest.fixture(scope="session")

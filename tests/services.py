@@ -70,7 +70,9 @@ class Process:
         env: Mapping[str, str] | None = None,
         cwd: Path = ROOT,
         user: int | None = None,
+        inherit: bool = True,
     ) -> None:
+        """``env`` is added to this process's environment, or is all of it when ``inherit`` is False."""
         self.name = name
         self.url = ""
         self.log_file = folder / f"{name}.log"
@@ -80,7 +82,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
+                env={**(os.environ if inherit else {}), **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
                 # One system call, no lock: safe also when the tests have threads.

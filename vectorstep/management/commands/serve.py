@@ -36,7 +36,7 @@ class Command(BaseCommand):
             start.check_port(host, port)
             self._prepare()
         except start.CannotStart as error:
-            raise CommandError(str(error)) from error
+            sys.exit(f"error: {error}")
         programs = [serve.web(host=host, port=port)]
         if not web_only:
             programs += [serve.worker(), serve.scheduler()]

@@ -1,0 +1,83 @@
+"""config.yaml: defaults, ``${ENV}``, and errors that name file, field and expectation."""
+
+import pytest
+
+from vectorstep import config
+from vectorstep.env import BadEnvironment
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(text, **environ):
+        file = tmp_path / "config.yaml"
+        file.write_text(text)
+        return config.load(file, environ=environ)
+
+    return load
+
+
+def test_no_file_means_every_default(tmp_path):
+    service = config.load(tmp_path / "absent.yaml", environ={})
+    assert (service.calibration.n_min, service.calibration.bin_width, service.calibration.evidence) == (20, 0.1, "all")
+    assert service.dedup.window_seconds == 300
+
+
+def test_a_file_that_was_named_must_exist(tmp_path):
+    with pytest.raises(BadEnvironment, match=r"VECTORSTEP_CONFIG names .*absent.yaml, which does not exist"):
+        config.load(tmp_path / "absent.yaml", environ={"VECTORSTEP_CONFIG": "absent.yaml"})
+
+
+def test_an_empty_file_means_every_default(load):
+    assert load("") == config.Service()
+    assert load("# only a comment\n") == config.Service()
+
+
+def test_values_and_variables(load):
+    text = "executors: {gateway: {url: '${GW:-ws://127.0.0.1:1/rpc}', token: '${TOKEN}'}}"
+    gateway = load(text, TOKEN="t0p").executors.gateway
+    assert (gateway.url, gateway.token) == ("ws://127.0.0.1:1/rpc", "t0p")
+    assert load(text, TOKEN="", GW="ws://gw/rpc").executors.gateway.url == "ws://gw/rpc"
+
+
+def test_a_variable_that_is_not_set_is_named(load):
+    with pytest.raises(BadEnvironment, match=r"config.yaml: \$\{TOKEN\} is used but not set"):
+        load("executors: {gateway: {token: '${TOKEN}'}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("calibration: {n_mim: 20}", "calibration.n_mim: Extra inputs are not permitted"),
+        ("calibration: {n_min: 0}", "calibration.n_min: Input should be greater than or equal to 1"),
+        ("calibration: {n_min: many}", "calibration.n_min: Input should be a valid integer"),
+        ("calibration: {bin_width: 0.3}", "calibration.bin_width: Value error, must divide 1 exactly"),
+        ("calibration: {evidence: some}", "calibration.evidence: Input should be 'all' or 'production'"),
+        ("limits: {payload_bytes: 1}", "limits.payload_bytes: Input should be greater than or equal to 1000"),
+        ("outbound: {allow_private: [10.0.0.0/99]}", "outbound.allow_private.0"),
+        ("- a list", "top level: Input should be a valid dictionary"),
+        ("just text", "top level: Input should be a valid dictionary"),
+        ("a: [", "config.yaml"),
+    ],
+)
+def test_what_is_wrong_is_named(load, text, message):
+    with pytest.raises(BadEnvironment) as raised:
+        load(text)
+    assert message in str(raised.value)
+    assert "config.yaml" in str(raised.value)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadEnvironment, match=r"config.yaml"):
+        config.load(file, environ={})
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path):
+    with pytest.raises(BadEnvironment, match="Is a directory"):
+        config.load(tmp_path, environ={})
+
+
+@pytest.mark.parametrize("width", [1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01])
+def test_widths_that_divide_one(load, width):
+    assert load(f"calibration: {{bin_width: {width}}}").calibration.bin_width == width
