@@ -7,6 +7,9 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import dj_database_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -44,6 +47,17 @@ def port(*, environ: Mapping[str, str] = os.environ) -> int:
 
 def names(name: str, default: str, *, environ: Mapping[str, str] = os.environ) -> list[str]:
     return [part.strip() for part in environ.get(name, default).split(",") if part.strip()]
+
+
+def database(*, default: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """``DATABASE_URL`` as Django's settings want it. Its text, which may hold a password, is in no message."""
+    try:
+        parsed = dict(dj_database_url.parse(environ.get("DATABASE_URL") or default))
+    except ValueError:
+        parsed = {"ENGINE": ""}
+    if parsed["ENGINE"].rpartition(".")[2] not in {"sqlite3", "postgresql"}:
+        raise BadEnvironment("DATABASE_URL must be postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////PATH")
+    return parsed
 
 
 def secret_key(var: Path, *, environ: Mapping[str, str] = os.environ) -> str:

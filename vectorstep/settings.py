@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Queue
 
@@ -70,9 +69,7 @@ TEMPLATES = [
 
 # Database ---------------------------------------------------------------------------------------
 
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": dj_database_url.config(default=f"sqlite:///{VAR_DIR / 'vectorstep.sqlite3'}")
-}
+DATABASES: dict[str, dict[str, Any]] = {"default": env.database(default=f"sqlite:///{VAR_DIR / 'vectorstep.sqlite3'}")}
 DATABASE = DATABASES["default"]
 ON_SQLITE = DATABASE["ENGINE"].endswith("sqlite3")
 if ON_SQLITE:

@@ -59,10 +59,20 @@ def check_port(host: str, port: int) -> None:
 
 def prepare_database() -> None:
     try:
+        _connect_once()
         call_command("migrate", verbosity=0, interactive=False)
     except DatabaseError as error:
         reason = " ".join(str(error).split())
         raise CannotStart(f"cannot use the database {connection.settings_dict['NAME']}: {reason}") from error
+
+
+def _connect_once() -> None:
+    """A connection past the pool, which would retry for long where one refusal says it all."""
+    probe = connection.copy()
+    if probe.settings_dict["OPTIONS"].pop("pool", None):
+        probe.settings_dict["OPTIONS"].setdefault("connect_timeout", 5)
+    probe.ensure_connection()
+    probe.close()
 
 
 def collect_static(var: Path) -> None:

@@ -65,3 +65,17 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
     var.write_text("I am a file")
     with pytest.raises(env.BadEnvironment, match=f"cannot read {var}/secret_key: Not a directory"):
         env.secret_key(var, environ={})
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://a/b", "postgresql://x:secret@h:70000/d", "foo://x:secret@h"])
+def test_a_database_that_cannot_be_used_is_refused_without_its_password(url):
+    with pytest.raises(env.BadEnvironment, match="DATABASE_URL must be postgresql://") as raised:
+        env.database(default="sqlite://", environ={"DATABASE_URL": url})
+    assert "secret" not in str(raised.value)
+
+
+def test_databases():
+    given = {"DATABASE_URL": "postgresql://ada:pw@db.example:5433/vs"}
+    parsed = env.database(default="sqlite:////x/y.sqlite3", environ=given)
+    assert (parsed["NAME"], parsed["USER"], parsed["HOST"], parsed["PORT"]) == ("vs", "ada", "db.example", 5433)
+    assert env.database(default="sqlite:////x/y.sqlite3", environ={})["NAME"] == "/x/y.sqlite3"
