@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from runs.api import health, runs, schema
+from runs.api import health, runs, schema, trust
 
 urlpatterns = [
     path("runs", runs.RunList.as_view()),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
     path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view()),
+    path("api/trust/evaluate", trust.EvaluateTrust.as_view()),
     path("health", health.Health.as_view()),
     path("schema/", schema.Schema.as_view()),
 ]

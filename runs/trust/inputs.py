@@ -10,6 +10,7 @@ STRATEGIES = ("minimum", "veto")
 ON_ERROR = ("ignore", "escalate")
 ON_UNCALIBRATED = ("proceed", "escalate")
 ON_LOW_CONFIDENCE = ("escalate", "abort", "proceed")
+MOST = 10**15  # any count above it is an error, and floating point would no longer hold it
 STATES = ("done", "failed", "skipped")
 MODES = ("critic", "independent", "")
 _OLD_MODES = {"reviewer": "critic", "challenger": "independent"}
@@ -142,8 +143,8 @@ def _boolean(field: str, value: object) -> None:
 
 
 def _count(field: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{field}: expected a whole number of at least {least}, not {str(value)[:40]}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
+        raise ValueError(f"{field}: expected a whole number from {least} to {MOST}")
 
 
 def _check_state(signal: str, state: str, score: float | None) -> None:
