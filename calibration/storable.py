@@ -1,15 +1,19 @@
 """Making any text or JSON an agent produced fit to be stored, on SQLite and PostgreSQL alike.
 
-PostgreSQL refuses U+0000, UTF-8 has no lone surrogates, and JSON has no NaN. Each is replaced by
-its visible escape, so that a reader sees what was there. It lives on the lowest floor because every
-floor stores text of agents.
+PostgreSQL refuses U+0000, UTF-8 has no lone surrogates, JSON has no NaN, and Python neither writes
+numbers of many thousand digits nor follows values nested a thousand levels deep. Each is replaced
+by something a reader can see, so that nothing vanishes in silence and nothing crashes.
 """
 
 import math
 import re
 from typing import Any
 
+MAX_DEPTH = 100
+TOO_DEEP = f"(not kept: nested deeper than {MAX_DEPTH} levels)"
+
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_MAX_INT_BITS = 4096
 
 
 def storable_text(text: str) -> str:
@@ -19,14 +23,24 @@ def storable_text(text: str) -> str:
     return _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def storable(value: Any) -> Any:
-    """The same for JSON of any depth; NaN and infinities become text."""
+def storable(value: Any, *, depth: int = 0) -> Any:
+    """The same for JSON of any depth.
+
+    NaN, infinities and integers past 4096 bits become text; whatever lies deeper than MAX_DEPTH
+    containers is replaced by TOO_DEEP.
+    """
     if isinstance(value, str):
         return storable_text(value)
+    if isinstance(value, dict):
+        if depth == MAX_DEPTH:
+            return TOO_DEEP
+        return {storable_text(str(key)): storable(item, depth=depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        if depth == MAX_DEPTH:
+            return TOO_DEEP
+        return [storable(item, depth=depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, dict):
-        return {storable_text(str(key)): storable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [storable(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
+        return hex(value)
     return value

@@ -1,5 +1,5 @@
 """What agents say, fit to be stored; see ``calibration.storable``, where every floor can reach it."""
 
-from calibration.storable import storable, storable_text
+from calibration.storable import MAX_DEPTH, TOO_DEEP, storable, storable_text
 
-__all__ = ["storable", "storable_text"]
+__all__ = ["MAX_DEPTH", "TOO_DEEP", "storable", "storable_text"]

@@ -1,0 +1,28 @@
+"""The executors by the name pipelines know them by.
+
+They are loaded on first use: each needs ``runs.executors.base``, and so do the modules below them
+(``runs.wire``, ``runs.outbound``), so importing them here would be a circle.
+"""
+
+from functools import cache
+
+from runs.executors.base import Executor, ExecutorError
+
+KINDS: tuple[str, ...] = ("command", "gateway", "webhook")
+
+
+def get(kind: str) -> Executor:
+    """Raises ExecutorError for a kind that does not exist."""
+    executor = _executors().get(kind)
+    if executor is None:
+        raise ExecutorError(f"unknown executor {kind!r}; there are {', '.join(KINDS)}", retryable=False)
+    return executor
+
+
+@cache
+def _executors() -> dict[str, Executor]:
+    from runs.executors.command import Command
+    from runs.executors.gateway import Gateway
+    from runs.executors.webhook import Webhook
+
+    return {executor.kind: executor for executor in (Command(), Gateway(), Webhook())}

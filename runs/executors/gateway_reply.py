@@ -1,0 +1,96 @@
+"""Reading the Gateway's messages that answer one agent call, and building the Reply from them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runs.executors.base import ExecutorError, Reply, TraceEvent
+from runs.executors.websocket import Connection, ProtocolError
+from runs.wire import Guard
+
+
+class Refused(ExecutorError):
+    """The Gateway answered that the call failed."""
+
+
+class Exchange:
+    """The messages of one call, up to its end. ``streamed`` holds the trace events that have come so far."""
+
+    def __init__(self, on_event: Callable[[TraceEvent], None]) -> None:
+        self._on_event = on_event
+        self.streamed: list[TraceEvent] = []
+
+    def run(self, connection: Connection, request_id: str, guard: Guard) -> Reply:
+        """Raises Refused, ProtocolError, and what the connection raises."""
+        while True:
+            message = connection.receive(guard)
+            if message.get("type") not in ("res", "event"):
+                raise ProtocolError(f"sent a message of unknown type {message.get('type')!r}")
+            if message["type"] == "event" or message.get("id") != request_id:
+                continue  # news for nobody in particular
+            if message.get("ok") is not True:
+                raise Refused(_reason(message.get("error")), trace=self.streamed)
+            payload = message.get("payload")
+            if not isinstance(payload, dict):
+                raise ProtocolError("sent an answer without a payload")
+            reply = self._take(payload)
+            if reply is not None:
+                return reply
+
+    def _take(self, payload: Mapping[str, Any]) -> Reply | None:
+        status = payload.get("status")
+        if status == "ok":
+            return self._finish(payload.get("result"))
+        if status == "trace_event":
+            event = payload.get("event")
+            if isinstance(event, dict):
+                self.streamed.append(event)
+                self._on_event(event)
+        elif status != "accepted":
+            raise ProtocolError(f"answered with the unknown status {status!r}")
+        return None
+
+    def _finish(self, result: Any) -> Reply:
+        if not isinstance(result, dict):
+            raise ProtocolError("ended the call without a result")
+        meta = _mapping(result.get("meta"))
+        agent = _mapping(meta.get("agentMeta"))
+        usage = _mapping(agent.get("usage"))
+        recorded = result.get("trace")
+        trace = [event for event in recorded if isinstance(event, dict)] if isinstance(recorded, list) else []
+        reply = Reply(
+            text=_joined(result.get("payloads")),
+            trace=trace or self.streamed,
+            model=_text(agent.get("model")),
+            provider=_text(agent.get("provider")),
+            agent_version=_text(agent.get("agentVersion")),
+            input_tokens=_count(usage.get("input_tokens")),
+            output_tokens=_count(usage.get("output_tokens")),
+        )
+        if meta.get("aborted") is True or result.get("aborted") is True:
+            raise Refused("the agent was aborted at the gateway", raw=reply.text, trace=reply.trace)
+        return reply
+
+
+def _reason(error: Any) -> str:
+    message = error.get("message") if isinstance(error, dict) else error
+    return f"the gateway could not answer: {message or 'no reason given'}"
+
+
+def _joined(payloads: Any) -> str:
+    if not isinstance(payloads, list):
+        raise ProtocolError("ended the call with a result that has no payloads")
+    return "\n".join(
+        payload["text"] for payload in payloads if isinstance(payload, dict) and isinstance(payload.get("text"), str)
+    )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

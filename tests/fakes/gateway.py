@@ -1,0 +1,299 @@
+"""A small real Gateway: WebSocket calls and REST definitions on one port, each agent scripted.
+
+In tests: ``with running(FakeGateway({"triage": Script(...)})) as gateway: gateway.url``. For the bench:
+``python -m tests.fakes.gateway --port 18789``. Lean on purpose: in the bench it shares the machine
+with what it is there to measure.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from websockets.frames import CLOSE, TEXT, Frame
+from websockets.http11 import Request
+from websockets.protocol import OPEN
+from websockets.server import ServerProtocol
+
+ANSWER = json.dumps({"confidence": 0.95, "summary": "done", "next_step_context": "nothing left to do"})
+VERDICT = json.dumps(
+    {
+        "confidence": 0.9,
+        "summary": "each claim is supported",
+        "next_step_context": "",
+        "reasoning": {"claims": [{"claim": "the count is 3", "supported": True, "evidence": "tool result"}]},
+    }
+)
+TRACE = (
+    {"type": "llm_call", "iteration": 1},
+    {"type": "tool_call", "name": "count", "input": {"what": "errors"}},
+    {"type": "tool_result", "name": "count", "content": "3", "is_error": False},
+)
+
+
+@dataclass(frozen=True)
+class Script:
+    """How an agent behaves, in this order: ``raw`` sent as it is, trace, delay, then one of the ends."""
+
+    answer: str | Callable[[dict[str, Any]], str] = ANSWER
+    payloads: tuple[str, ...] | None = None  # instead of the one answer
+    delay: float = 0.0
+    event_delay: float = 0.0  # before each streamed event
+    trace: tuple[dict[str, Any], ...] = ()
+    streamed: bool = True
+    trace_in_result: bool = True
+    error: str = ""  # answers ok: false
+    aborted: bool = False
+    raw: tuple[str | bytes, ...] = ()  # messages outside the script; bytes go out as raw TCP data
+    dies: bool = False  # drops the connection instead of ending the call
+    silent: bool = False  # never ends the call
+    model: str = "fake-1"
+    provider: str = "fake"
+    version: str = "0123456789ab"
+    usage: tuple[int, int] | None = (100, 20)
+    soul: str = "You are a fake."
+    config: str = "name: fake\n"
+
+    def result(self, params: dict[str, Any]) -> dict[str, Any]:
+        answer = self.answer(params) if callable(self.answer) else self.answer
+        agent_meta: dict[str, Any] = {"provider": self.provider, "model": self.model, "agentVersion": self.version}
+        if self.usage:
+            agent_meta["usage"] = {"input_tokens": self.usage[0], "output_tokens": self.usage[1]}
+        result: dict[str, Any] = {
+            "payloads": [{"text": text} for text in self.payloads or (answer,)],
+            "meta": {"durationMs": int(self.delay * 1000), "agentMeta": agent_meta, "aborted": self.aborted},
+        }
+        if self.trace_in_result:
+            result["trace"] = list(self.trace)
+        return result
+
+
+@dataclass
+class FakeGateway:
+    agents: dict[str, Script] = field(default_factory=dict)
+    token: str = ""
+    port: int = 0
+    requests: list[dict[str, Any]] = field(default_factory=list)  # params of each call, when recording
+    recording: bool = True
+    connections: int = 0  # made so far
+    cancelled: int = 0  # calls whose connection went away before they ended
+    open_transports: set[asyncio.BaseTransport] = field(default_factory=set)
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/rpc"
+
+    @property
+    def rest_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def serve(self) -> asyncio.Server:
+        server = await asyncio.get_running_loop().create_server(lambda: _Peer(self), "127.0.0.1", self.port)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
+
+    def drop_connections(self) -> None:
+        """Close every connection without a word. Call from the server's own loop."""
+        for transport in list(self.open_transports):
+            transport.abort()  # type: ignore[attr-defined]
+
+
+class _Peer(asyncio.Protocol):
+    def __init__(self, gateway: FakeGateway) -> None:
+        self.gateway = gateway
+        self.protocol = ServerProtocol(max_size=20_000_000)
+        self.logged_in = False
+        self.calls: set[asyncio.Task[None]] = set()
+        self.parts: list[bytes] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.gateway.open_transports.add(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gateway.open_transports.discard(self.transport)
+        self.gateway.cancelled += len(self.calls)
+        for call in self.calls:
+            call.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        self.protocol.receive_data(data)
+        for event in self.protocol.events_received():
+            if isinstance(event, Request):
+                self.shake_hands(event)
+            elif event.opcode is CLOSE:
+                self.flush()
+                self.transport.close()
+            else:
+                self.take(event)
+        self.flush()
+
+    def flush(self) -> None:
+        data = self.protocol.data_to_send()
+        if data and not self.transport.is_closing():
+            self.transport.write(b"".join(data))
+
+    def send(self, message: str) -> None:
+        if self.protocol.state is OPEN:
+            self.protocol.send_text(message.encode("utf-8", "surrogatepass"))
+
+    def shake_hands(self, request: Request) -> None:
+        if request.path == "/rpc":
+            self.gateway.connections += 1
+            self.protocol.send_response(self.protocol.accept(request))
+            self.send('{"type":"event","event":"challenge","payload":{"nonce":"7f0c"}}')
+            return
+        status, body = _rest(self.gateway, request)
+        response = self.protocol.reject(status, json.dumps(body))
+        del response.headers["Content-Type"]
+        response.headers["Content-Type"] = "application/json"
+        self.protocol.send_response(response)
+        self.flush()
+        self.transport.close()
+
+    def take(self, frame: Frame) -> None:
+        if frame.opcode is TEXT or self.parts:
+            self.parts.append(bytes(frame.data))
+        if frame.fin and self.parts:
+            message = json.loads(b"".join(self.parts))
+            self.parts.clear()
+            self.answer(message)
+
+    def answer(self, message: dict[str, Any]) -> None:
+        identity, params = message["id"], message["params"]
+        if message["method"] == "connect":
+            self.logged_in = params["auth"]["token"] == self.gateway.token
+            self.send(_ok(identity, '{"protocol":3}') if self.logged_in else _error(identity, "wrong token"))
+        elif not self.logged_in:
+            self.send(_error(identity, "log in first"))
+        elif (script := self.gateway.agents.get(params["agentId"])) is None:
+            self.send(_error(identity, f"no agent {params['agentId']!r}"))
+        elif not params["sessionKey"].startswith(f"agent:{params['agentId']}:"):
+            self.send(_error(identity, "sessionKey belongs to another agent"))
+        else:
+            self.start(identity, params, script)
+
+    def start(self, identity: str, params: dict[str, Any], script: Script) -> None:
+        if self.gateway.recording:
+            self.gateway.requests.append(params)
+        self.send(_ok(identity, f'{{"status":"accepted","runId":"run-{identity}"}}'))
+        if script.delay or script.event_delay or script.silent:
+            call = asyncio.get_running_loop().create_task(self.perform_slowly(identity, params, script))
+            self.calls.add(call)
+            call.add_done_callback(self.calls.discard)
+            return
+        for event in script.trace if script.streamed else ():
+            self.send(_event(identity, event))
+        self.end(identity, params, script)
+
+    async def perform_slowly(self, identity: str, params: dict[str, Any], script: Script) -> None:
+        for event in script.trace if script.streamed else ():
+            await asyncio.sleep(script.event_delay)
+            self.send(_event(identity, event))
+            self.flush()
+        await asyncio.sleep(3600 if script.silent else script.delay)
+        self.end(identity, params, script)
+        self.flush()
+
+    def end(self, identity: str, params: dict[str, Any], script: Script) -> None:
+        for raw in script.raw:
+            if isinstance(raw, str):
+                self.send(raw)
+            else:
+                self.flush()
+                self.transport.write(raw)
+        if script.dies:
+            self.flush()
+            self.transport.close()
+        elif script.error:
+            self.send(_error(identity, script.error))
+        else:
+            self.send(_ok(identity, f'{{"status":"ok","result":{json.dumps(script.result(params))}}}'))
+
+
+def _ok(identity: str, payload: str) -> str:
+    return f'{{"type":"res","id":{json.dumps(identity)},"ok":true,"payload":{payload}}}'
+
+
+def _event(identity: str, event: dict[str, Any]) -> str:
+    return _ok(identity, f'{{"status":"trace_event","event":{json.dumps(event)}}}')
+
+
+def _error(identity: str, message: str) -> str:
+    return json.dumps({"type": "res", "id": identity, "ok": False, "error": {"message": message}})
+
+
+def _rest(gateway: FakeGateway, request: Request) -> tuple[int, Any]:
+    path = request.path
+    if path == "/health":
+        return 200, {"status": "ok"}
+    if gateway.token and request.headers.get("Authorization") != f"Bearer {gateway.token}":
+        return 401, {"error": "wrong token"}
+    if path == "/agents":
+        return 200, [{"name": name, "version": script.version} for name, script in gateway.agents.items()]
+    name = path.removeprefix("/agents/")
+    script = gateway.agents.get(name)
+    if script is None:
+        return 404, {"error": f"no agent {name!r}"}
+    return 200, {"name": name, "version": script.version, "soul_md": script.soul, "agent_yaml": script.config}
+
+
+@contextlib.contextmanager
+def running(gateway: FakeGateway) -> Iterator[FakeGateway]:
+    """The gateway, serving from a thread of its own until the block ends."""
+    loop = asyncio.new_event_loop()
+    ready = threading.Event()
+
+    async def serve() -> None:
+        async with await gateway.serve():
+            ready.set()
+            await ended.wait()
+            gateway.drop_connections()
+            await asyncio.sleep(0)
+
+    ended = asyncio.Event()
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="fake-gateway")
+    thread.start()
+    ready.wait()
+    try:
+        yield gateway
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
+        loop.close()
+
+
+AGENTS = {
+    "instant": Script(),
+    "tracing": Script(trace=TRACE),
+    "critic": Script(answer=VERDICT),
+    "grounding-judge": Script(answer=VERDICT),
+    "slow": Script(trace=TRACE, delay=1.0),
+    "slow-judge": Script(answer=VERDICT, delay=1.0),
+    "broken": Script(error="the model is overloaded"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=18789)
+    parser.add_argument("--token", default="")
+    options = parser.parse_args()
+    gateway = FakeGateway(AGENTS, token=options.token, port=options.port, recording=False)
+
+    async def serve() -> None:
+        async with await gateway.serve() as server:
+            print(f"fake gateway at {gateway.url}", flush=True)  # noqa: T201
+            await server.serve_forever()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()
