@@ -6,7 +6,7 @@ PostgreSQL.
 
 from dataclasses import astuple, dataclass, fields
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -114,14 +114,14 @@ def _count(owner: int, stages: tuple[str, ...], start: int, below: int) -> tuple
     return n, total or 0.0
 
 
-_INSERT = """
-    INSERT INTO calibration_sample
-        (id, bucket_id, "group", stage, confidence, confidence_ppm, observed_at, check_failed, is_replay,
-         label, label_source)
-    SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s
+_FIELDS = Sample._meta.concrete_fields
+_GROUP = [field.name for field in _FIELDS].index("group")
+_INSERT = f"""
+    INSERT INTO calibration_sample ({", ".join(f'"{field.column}"' for field in _FIELDS)})
+    SELECT {", ".join(["%s"] * len(_FIELDS))}
     WHERE NOT EXISTS (SELECT 1 FROM calibration_mark WHERE "group" = %s AND is_current)
     ON CONFLICT (id) DO NOTHING
-"""
+"""  # noqa: S608 (names of columns and placeholders)
 
 
 def record_sample(
@@ -154,7 +154,8 @@ def record_sample(
         label_source=label.source,
     )
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, [*_row(sample), _db("group", group)])
+        row = _row(sample)
+        cursor.execute(_INSERT, [*row, row[_GROUP]])
         inserted = cursor.rowcount == 1
     if not inserted:
         _record_in_marked_group(sample)
@@ -167,12 +168,9 @@ def _record_in_marked_group(sample: Sample) -> None:
             relabel(Sample.objects.select_for_update().filter(pk=sample.pk))
 
 
-def _row(sample: Sample) -> list[object]:
-    return [_db(field.name, getattr(sample, field.attname)) for field in Sample._meta.concrete_fields]
-
-
-def _db(field: str, value: object) -> object:
-    return Sample._meta.get_field(field).get_db_prep_value(value, connection)
+def _row(sample: Sample) -> list[Any]:
+    """The values of all columns, in the order of ``_INSERT``, as this database takes them."""
+    return [field.get_db_prep_save(getattr(sample, field.attname), connection) for field in _FIELDS]
 
 
 def _columns(key: BucketKey) -> dict[str, str]:

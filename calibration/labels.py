@@ -123,7 +123,8 @@ def hold_rows(samples: QuerySet[Sample]) -> list[Sample]:
 
 
 def _supersede(mark: Mark) -> Mark:
-    same = Mark.objects.filter(by_id=mark.by_id, sample_id=mark.sample_id, group=mark.group, is_current=True)
+    same = Mark.objects.filter(by_id=mark.by_id, is_current=True)
+    same = same.filter(group=mark.group) if mark.sample_id is None else same.filter(sample_id=mark.sample_id)
     same.update(is_current=False)
     mark.save(force_insert=True)
     return mark

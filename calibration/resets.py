@@ -1,23 +1,23 @@
 """Why a track record starts again: this step ran before with another prompt or another agent version."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Subquery
 
 from calibration.buckets import STAGES, BucketKey, Evidence
 from calibration.models import AgentVersion, Bucket, PromptVersion, Sample
 
-PHRASES = {"prompt": "prompt", "agent": "agent", "both": "prompt and agent"}
+Changed = Literal["prompt", "agent", "both"]
+PHRASES: dict[Changed, str] = {"prompt": "prompt", "agent": "agent", "both": "prompt and agent"}
 
 
 @dataclass(frozen=True)
 class Reset:
     """``former_marked`` labels belong to the version before; this one has ``n`` of the ``n_min`` needed."""
 
-    changed: Literal["prompt", "agent", "both"]
+    changed: Changed
     at: datetime
     former_marked: int
     n: int
@@ -36,6 +36,16 @@ class Reset:
         )
 
 
+@dataclass(frozen=True)
+class _Version:
+    """One prompt and agent version of a step; ``began`` is its first sample that is no replay."""
+
+    bucket: int
+    prompt_hash: str
+    agent_version: str
+    began: datetime | None
+
+
 def explain_reset(key: BucketKey, *, n: int, n_min: int, now: datetime, evidence: Evidence = "all") -> Reset | None:
     """Why this bucket has only ``n`` labels at this confidence, or None if no change explains it.
 
@@ -45,51 +55,53 @@ def explain_reset(key: BucketKey, *, n: int, n_min: int, now: datetime, evidence
     """
     if n >= n_min:
         return None
-    versions = list(_versions(key))
-    began = next((row.began for row in versions if _is(row, key)), None) or now
+    versions = _versions(key)
+    began = next((version.began for version in versions if _is(version, key)), None) or now
     for position, former in enumerate(_earlier(versions, key, began)):
-        if marked := _labelled(former, evidence).count():
+        if marked := _labelled(former, evidence):
             changed = _changed(former, key)
             at = min(began, _change_seen(key, changed) or began)
             return Reset(changed, at, marked, n, n_min, position == 0, at.year != now.year)
     return None
 
 
-def _versions(key: BucketKey) -> QuerySet[Bucket]:
+def _versions(key: BucketKey) -> list[_Version]:
     first = Sample.objects.filter(bucket=OuterRef("pk"), is_replay=False).order_by("observed_at")
-    return Bucket.objects.filter(step=key.step, agent=key.agent, model=key.model, provider=key.provider).annotate(
-        began=Subquery(first.values("observed_at")[:1])
+    rows = Bucket.objects.filter(step=key.step, agent=key.agent, model=key.model, provider=key.provider).values_list(
+        "id", "prompt_hash", "agent_version", Subquery(first.values("observed_at")[:1])
     )
+    return [_Version(*row) for row in rows]
 
 
-def _earlier(versions: list[Bucket], key: BucketKey, began: datetime) -> Iterator[Bucket]:
-    others = [row for row in versions if not _is(row, key) and row.began is not None and row.began < began]
-    return iter(sorted(others, key=lambda row: (row.began, row.pk), reverse=True))
+def _earlier(versions: list[_Version], key: BucketKey, began: datetime) -> list[_Version]:
+    """The versions first seen before ``began``, the latest first."""
+    seen = [(one.began, one.bucket, one) for one in versions if one.began and one.began < began and not _is(one, key)]
+    return [version for _, _, version in sorted(seen, key=lambda one: one[:2], reverse=True)]
 
 
-def _is(row: Bucket, key: BucketKey) -> bool:
-    return (row.prompt_hash, row.agent_version) == (key.prompt_hash, key.agent_version)
+def _is(version: _Version, key: BucketKey) -> bool:
+    return (version.prompt_hash, version.agent_version) == (key.prompt_hash, key.agent_version)
 
 
-def _labelled(bucket: Bucket, evidence: Evidence) -> QuerySet[Sample]:
-    return Sample.objects.filter(Q(is_replay=False, label__isnull=False), bucket=bucket, stage__in=STAGES[evidence])
+def _labelled(version: _Version, evidence: Evidence) -> int:
+    return Sample.objects.filter(
+        bucket_id=version.bucket, stage__in=STAGES[evidence], is_replay=False, label__isnull=False
+    ).count()
 
 
-def _changed(former: Bucket, key: BucketKey) -> Literal["prompt", "agent", "both"]:
+def _changed(former: _Version, key: BucketKey) -> Changed:
     if former.agent_version == key.agent_version:
         return "prompt"
     return "agent" if former.prompt_hash == key.prompt_hash else "both"
 
 
-def _change_seen(key: BucketKey, changed: str) -> datetime | None:
+def _change_seen(key: BucketKey, changed: Changed) -> datetime | None:
     """When the registry first saw what changed; the later of the two when both did."""
-    seen = []
+    seen: list[datetime] = []
     if changed != "agent":
-        seen += PromptVersion.objects.filter(step=key.step, prompt_hash=key.prompt_hash).values_list(
-            "first_seen", flat=True
-        )
+        prompts = PromptVersion.objects.filter(step=key.step, prompt_hash=key.prompt_hash)
+        seen += prompts.values_list("first_seen", flat=True)
     if changed != "prompt":
-        seen += AgentVersion.objects.filter(agent=key.agent, version=key.agent_version).values_list(
-            "first_seen", flat=True
-        )
+        agents = AgentVersion.objects.filter(agent=key.agent, version=key.agent_version)
+        seen += agents.values_list("first_seen", flat=True)
     return max(seen, default=None)

@@ -13,7 +13,10 @@ from django.db import connection, transaction
 from django.db.models.functions import Greatest
 
 from calibration.models import AgentVersion, PromptVersion
+from calibration.resets import Reset, explain_reset
 from calibration.storable import storable_text
+
+__all__ = ["Definition", "Reset", "explain_reset", "forget_seen", "see_agent", "see_prompt"]
 
 # last_seen is good to a minute: a busy step writes it once a minute, not once a run.
 FRESH_SECONDS = 60.0

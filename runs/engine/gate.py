@@ -112,7 +112,7 @@ def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.
         bin_width=service.bin_width,
         evidence=service.evidence,
     )
-    reset = None if evidence.validated else versions.explain_reset(key, n_min=service.n_min, now=now)
+    reset = versions.explain_reset(key, n=evidence.n, n_min=service.n_min, now=now, evidence=service.evidence)
     return bucket_id, vector.CalibrationInput(
         enforce=wanted.enforce,
         on_uncalibrated=wanted.on_uncalibrated,
