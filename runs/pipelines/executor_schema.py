@@ -1,0 +1,70 @@
+"""What each executor's ``executor_config`` may hold.
+
+Values are as written in the file: texts may be templates, which is why numbers and flags are not. The
+defaults that an executor applies are given here as well, so that one place documents them.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from runs.pipelines.strict import Headers, Json, Seconds, Strict, Text, Url
+
+
+class CommandConfig(Strict):
+    """A local program: an argument list (never a shell), and files whose content makes its version."""
+
+    command: Annotated[list[Text], Field(min_length=1)]
+    agent: Text | None = None
+    model: str | None = None
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    version_files: list[Text] = []
+    timeout_seconds: Seconds | None = None
+
+
+class GatewayConfig(Strict):
+    agent: Text
+    session_key: Text | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+    timeout_seconds: Seconds = 1200
+    trace_max_chars: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _session_belongs_to_agent(self) -> "GatewayConfig":
+        start = f"agent:{self.agent}:"
+        if self.session_key is not None and not self.session_key.startswith(start):
+            raise ValueError(f"session_key must start with {start!r}")
+        return self
+
+
+class WebhookConfig(Strict):
+    url: Url
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    content_type: Text | None = None
+    headers: Headers = {}
+    timeout_seconds: Seconds = 30
+
+
+class PipelineConfig(Strict):
+    pipeline: Text
+    context: dict[str, Json] = {}
+
+
+class NotifyConfig(Strict):
+    url: Url
+    method: Literal["POST", "PUT", "PATCH"] = "POST"
+    headers: Headers = {}
+    payload: dict[str, Json] = {}
+    timeout_seconds: Seconds = 30
+
+
+CONFIGS: dict[str, type[Strict]] = {
+    "command": CommandConfig,
+    "gateway": GatewayConfig,
+    "webhook": WebhookConfig,
+    "pipeline": PipelineConfig,
+    "notify": NotifyConfig,
+}
+"""Executors without an entry take any object; they are not supported yet (``unsupported.py``)."""

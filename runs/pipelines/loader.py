@@ -1,0 +1,197 @@
+"""From a file to a pipeline that can run, or to everything that is wrong with it. No database."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from runs.pipelines import yamlfile
+from runs.pipelines.closest import did_you_mean
+from runs.pipelines.context import step_keys
+from runs.pipelines.executor_schema import CONFIGS
+from runs.pipelines.library import Library, Used
+from runs.pipelines.problems import Location, Problem, field_path, schema_problems
+from runs.pipelines.schema import Document, Pipeline, Step
+from runs.pipelines.scopes import check_texts
+from runs.pipelines.unsupported import unsupported
+from runs.pipelines.yamlfile import Mark, YamlProblem
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One file. ``config`` is the resolved pipeline and ``digest`` its address; None and "" while it has problems."""
+
+    file: str
+    name: str
+    source: str = ""
+    config: dict[str, Any] | None = None
+    digest: str = ""
+    problems: list[Problem] = field(default_factory=list)
+    name_line: int = 0
+
+
+def digest_of(config: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON: sorted keys, no blanks, UTF-8."""
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def pipeline_files(directory: Path) -> list[Path]:
+    """The pipeline files of a directory in the order that decides which one a payload starts: by name."""
+    if not directory.is_dir():
+        return []
+    return sorted(path for path in directory.iterdir() if path.suffix in SUFFIXES and not path.name.startswith("."))
+
+
+def load_directory(directory: Path, library: Library) -> list[Loaded]:
+    return [load_file(path, path.name, library) for path in pipeline_files(directory)]
+
+
+def load_file(path: Path, label: str, library: Library) -> Loaded:
+    """``label`` is how the file is called in problems and in the database."""
+    try:
+        # One byte past the limit is enough to know it is too long, whatever the file turns out to be.
+        with path.open("rb") as file:
+            raw = file.read(yamlfile.MAX_BYTES + 1)
+    except OSError as error:
+        problem = Problem(label, 0, "", f"cannot be read: {error.strerror or error}")
+        return Loaded(label, path.stem, problems=[problem])
+    return load_bytes(raw, label, library)
+
+
+def load_bytes(raw: bytes, label: str, library: Library) -> Loaded:
+    name = Path(label).stem
+    try:
+        source = yamlfile.decode(raw)
+    except YamlProblem as error:
+        return Loaded(label, name, problems=[Problem(label, error.line, "", error.message)])
+    try:
+        data, mark = yamlfile.parse(source)
+    except YamlProblem as error:
+        return Loaded(label, name, source, problems=[Problem(label, error.line, field_path(error.path), error.message)])
+    return _Reading(label, data, mark, library).loaded(name, source)
+
+
+class _Reading:
+    """The data of one file on its way through the checks, collecting problems."""
+
+    def __init__(self, file: str, data: Any, mark: Mark, library: Library) -> None:
+        self.file = file
+        self.data = data
+        self.mark = mark
+        self.library = library
+        self.used: dict[int, Used] = {}
+        self.problems: list[Problem] = []
+
+    def loaded(self, name: str, source: str) -> Loaded:
+        if not isinstance(self.data, dict):
+            self._add((), "expected a pipeline (an object with name and steps)")
+            return Loaded(self.file, name, source, problems=self.problems)
+        if isinstance(self.data.get("name"), str) and self.data["name"]:
+            name = self.data["name"]
+        config = self._resolved()
+        if self.problems or config is None:
+            return Loaded(self.file, name, source, problems=sorted(set(self.problems)))
+        return Loaded(self.file, name, source, config, digest_of(config), name_line=self.mark.find(("name",)).line)
+
+    def _resolved(self) -> dict[str, Any] | None:
+        self._use_library()
+        try:
+            document = Document.model_validate(self.data)
+        except ValidationError as error:
+            for location, message in schema_problems(error, Document, self.data):
+                self._add(location, message)
+            return None
+        config = document.model_dump(mode="json", by_alias=True)
+        for location, what in unsupported(config):
+            self._add(location, f"not supported yet: {what}")
+        if not self.problems:
+            pipeline = Pipeline.model_validate(config)
+            self._check_names(pipeline)
+            self._check_executors(pipeline.steps)
+            for location, line, message in check_texts(pipeline):
+                self._add(location, message, line)
+        return config
+
+    def _use_library(self) -> None:
+        """Put the library's fields into each step that says ``use:``."""
+        steps = self.data.get("steps")
+        if not isinstance(steps, list):
+            return
+        merged = list(steps)
+        for position, step in enumerate(steps):
+            if not isinstance(step, dict) or "use" not in step:
+                continue
+            try:
+                self.used[position] = used = self.library.use(step)
+            except KeyError:
+                name = step["use"]
+                near = did_you_mean(name, self.library.names()) if isinstance(name, str) else ""
+                self._add(("steps", position, "use"), f"no step {name!r} in the library{near}")
+                continue
+            merged[position] = used.step
+            self.problems.extend(used.problems)
+        self.data = {**self.data, "steps": merged}
+
+    def _add(self, location: Location, message: str, text_line: int = 0) -> None:
+        """``text_line`` is the line within a text, where the problem is inside one."""
+        file, mark = self.file, self.mark.find(location)
+        if len(location) > 2 and location[0] == "steps" and isinstance(location[1], int):
+            used = self.used.get(location[1])
+            if used is not None and used.inherited(location[2:]):
+                file, mark = used.file, used.mark.find(location[2:])
+        line = mark.line
+        if text_line and mark.text_line > mark.line:
+            line = mark.text_line + text_line - 1
+        elif "unknown field" in message and mark.key_line:
+            line = mark.key_line
+        self.problems.append(Problem(file, line, field_path(location), message))
+
+    def _check_names(self, pipeline: Pipeline) -> None:
+        taken: dict[str, str] = {}
+        for position, step in enumerate(pipeline.steps):
+            other = next((taken[key] for key in step_keys(step.name) if key in taken), None)
+            if other == step.name:
+                self._add(("steps", position, "name"), f"the name {step.name!r} is used by an earlier step")
+            elif other is not None:
+                self._add(("steps", position, "name"), f"{step.name!r} and {other!r} are the same in templates")
+            taken.update(dict.fromkeys(step_keys(step.name), step.name))
+            self._check_check_names(step, position)
+        for position, name in enumerate(pipeline.context_template.include):
+            if name in ("vars", "steps", "artifacts", "pipeline_run_id", "pipeline_name", "current_step", "loop", "output"):
+                self._add(("context_template", "include", position), f"{name!r} is a name of its own in templates")
+
+    def _check_check_names(self, step: Step, position: int) -> None:
+        names: set[str] = set()
+        for index, check in enumerate(step.deterministic_checks):
+            if check.name in names:
+                where = ("steps", position, "deterministic_checks", index, "name")
+                self._add(where, f"the name {check.name!r} is used by an earlier check of this step")
+            names.add(check.name)
+
+    def _check_executors(self, steps: Iterable[Step]) -> None:
+        for position, step in enumerate(steps):
+            where: Location = ("steps", position)
+            self._check_config(step.executor, step.executor_config, (*where, "executor_config"))
+            if step.verifier is not None:
+                config = (*where, "verifier", "executor_config")
+                self._check_config(step.verifier.executor, step.verifier.executor_config, config)
+            if step.grounding is not None:
+                judged = {"agent": step.grounding.agent, **step.grounding.executor_config}
+                self._check_config(step.grounding.executor, judged, (*where, "grounding", "executor_config"))
+
+    def _check_config(self, kind: str, config: dict[str, Any], where: Location) -> None:
+        model = CONFIGS.get(kind)
+        if model is None:
+            return
+        try:
+            model.model_validate(config)
+        except ValidationError as error:
+            for location, message in schema_problems(error, model, config, where):
+                self._add(location, message)

@@ -1,0 +1,92 @@
+"""Which names each text of a pipeline may use, and checking all of its texts against them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from runs.pipelines.context import ALWAYS, step_keys
+from runs.pipelines.names import Finding, Scope, check_expression, check_template
+from runs.pipelines.schema import Pipeline, ShellCheck, Step, WebhookCheck
+
+Location = tuple[str | int, ...]
+Found = tuple[Location, int, str]
+"""Where, on which line of that text, and what is wrong."""
+
+LOOP = frozenset({"iteration", "prior_confidence", "prior_output"})
+RESPONSE = frozenset({"status_code", "body", "text"})
+_ELSEWHERE = {
+    "loop": "it exists in the prompt_template and executor_config of a step with loop_until",
+    "output": "it exists in deterministic_checks only (an earlier step is steps.NAME)",
+    "result": "it exists in the expect of a shell check only",
+    "stdout": "it exists in the expect of a shell check only",
+    "stderr": "it exists in the expect of a shell check only",
+    "exit_code": "it exists in the expect of a shell check only",
+    "response": "it exists in the expect of a webhook check only",
+}
+
+
+def check_texts(pipeline: Pipeline) -> Iterator[Found]:
+    """Every template and expression of the pipeline that cannot work."""
+    every = [key for step in pipeline.steps for key in step_keys(step.name)]
+    before: list[str] = []
+    for position, step in enumerate(pipeline.steps):
+        scope = _scope(pipeline, step, before, every)
+        for location, line, message in _step(step, scope):
+            yield ("steps", position, *location), line, message
+        before.extend(step_keys(step.name))
+
+
+def _scope(pipeline: Pipeline, step: Step, before: list[str], every: list[str]) -> Scope:
+    names: dict[str, frozenset[str] | None] = dict.fromkeys(ALWAYS)
+    names.update(dict.fromkeys(pipeline.context_template.include))
+    names["vars"] = frozenset(pipeline.vars)
+    names["steps"] = names["artifacts"] = frozenset(before)
+    elsewhere = dict(_ELSEWHERE)
+    for key in set(every) - set(before):
+        own = key in step_keys(step.name)
+        reason = "a step cannot see its own answer" if own else "that step comes later"
+        elsewhere[f"steps.{key}"] = elsewhere[f"artifacts.{key}"] = reason
+    return Scope(names, elsewhere)
+
+
+def _step(step: Step, scope: Scope) -> Iterator[Found]:
+    looped = scope.plus({"loop": LOOP}) if step.loop_until is not None else scope
+    if step.when is not None:
+        yield from _at(("when",), check_expression(step.when, scope))
+    if step.prompt_template is not None:
+        yield from _at(("prompt_template",), check_template(step.prompt_template, looped))
+    yield from _config(("executor_config",), step.executor_config, looped)
+    if step.verifier is not None:
+        seeing = scope if step.verifier.mode == "independent" else looped
+        yield from _config(("verifier", "executor_config"), step.verifier.executor_config, seeing)
+    if step.grounding is not None:
+        yield from _config(("grounding", "executor_config"), step.grounding.executor_config, scope)
+    for position, check in enumerate(step.deterministic_checks):
+        for location, line, message in _check(check, scope.plus({"output": None})):
+            yield ("deterministic_checks", position, *location), line, message
+
+
+def _check(check: Any, scope: Scope) -> Iterator[Found]:
+    if isinstance(check, ShellCheck):
+        yield from _at(("run",), check_template(check.run, scope, shell=True))
+        after = scope.plus(dict.fromkeys(("result", "stdout", "stderr", "exit_code")))
+        yield from _at(("expect",), check_expression(check.expect, after))
+    elif isinstance(check, WebhookCheck):
+        for name in ("url", "headers", "payload"):
+            yield from _config((name,), getattr(check, name), scope)
+        yield from _at(("expect",), check_expression(check.expect, scope.plus({"response": RESPONSE})))
+
+
+def _config(location: Location, value: Any, scope: Scope) -> Iterator[Found]:
+    if isinstance(value, str):
+        yield from _at(location, check_template(value, scope))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _config((*location, key), item, scope)
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _config((*location, position), item, scope)
+
+
+def _at(location: Location, findings: list[Finding]) -> Iterator[Found]:
+    for line, message in findings:
+        yield location, line, message

@@ -1,0 +1,61 @@
+"""The parts of the language that are checked but cannot run yet.
+
+A pipeline that uses one is refused at load with "not supported yet: <field>". Supporting a part means
+deleting its line here.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+NOT_YET_TOP: dict[str, str] = {
+    "notifications": "notifications",
+    "schedule": "schedule",
+    "budget": "budget",
+    "readiness": "readiness",
+    "durable.max_resume_age_seconds": "durable.max_resume_age_seconds",
+}
+NOT_YET_STEP: dict[str, str] = {
+    "parallel": "parallel",
+    "fan_out": "fan_out",
+    "readiness": "readiness",
+    "escalation": "escalation",
+    "threshold_bias": "threshold_bias",
+    "on_failure.webhook": "on_failure.webhook",
+}
+NOT_YET_VALUES: dict[str, frozenset[str]] = {
+    "on_abort": frozenset({"silent"}),
+    "executor": frozenset({"pipeline", "notify", "human", "a2a", "agent"}),
+    "verifier.executor": frozenset({"a2a", "agent"}),
+    "grounding.executor": frozenset({"a2a", "agent"}),
+}
+NOT_YET_CHECKS: frozenset[str] = frozenset({"human"})
+
+Location = tuple[str | int, ...]
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _in_step(step: dict[str, Any], where: Location) -> Iterator[tuple[Location, str]]:
+    for path, label in NOT_YET_STEP.items():
+        if _at(step, path) is not None:
+            yield (*where, *path.split(".")), label
+    for path, values in NOT_YET_VALUES.items():
+        value = _at(step, path)
+        if isinstance(value, str) and value in values:
+            yield (*where, *path.split(".")), f"{path}: {value}"
+    for position, check in enumerate(step.get("deterministic_checks") or []):
+        if check["type"] in NOT_YET_CHECKS:
+            yield (*where, "deterministic_checks", position, "type"), f"a {check['type']} check"
+
+
+def unsupported(config: dict[str, Any]) -> Iterator[tuple[Location, str]]:
+    """Each use of something not supported yet in a config that passed the schema: where, and what."""
+    for path, label in NOT_YET_TOP.items():
+        if _at(config, path) is not None:
+            yield tuple(path.split(".")), label
+    for position, step in enumerate(config["steps"]):
+        yield from _in_step(step, ("steps", position))
