@@ -21,11 +21,11 @@ _FROM_JINJA = (
     "abs batch capitalize default d dictsort filesizeformat first float groupby indent int items last length count "
     "list lower map max min reject rejectattr reverse select selectattr slice sort title trim truncate unique upper "
     "wordcount"
-).split()
+).split()  # noqa: SIM905
 _TESTS_FROM_JINJA = (
     "boolean defined divisibleby eq equalto == even false float ge >= gt greaterthan > in integer iterable le <= "
     "lower lt lessthan < mapping ne != none number odd sequence string true undefined upper"
-).split()
+).split()  # noqa: SIM905
 
 
 def limited_range(*bounds: int) -> list[int]:
@@ -169,7 +169,7 @@ def _charged(name: str, function: Callable[..., Any], forgiving: bool) -> Callab
         budget = current()
         subject = args[1] if hasattr(function, "jinja_pass_arg") and len(args) > 1 else args[0]
         if isinstance(subject, Undefined) and not forgiving:
-            return subject.used_by(name)  # type: ignore[attr-defined]
+            return subject.used_by(name)
         if isinstance(subject, _OPAQUE):
             raise TemplateError(f"{name} cannot take a macro, loop or namespace")
         if isinstance(subject, str | list | tuple | dict):
@@ -216,7 +216,7 @@ def _tested(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> bool:
         current().charge()
         if name not in FORGIVING_TESTS and isinstance(args[0], Undefined):
-            return bool(args[0].used_by(name))  # type: ignore[attr-defined]
+            return bool(args[0].used_by(name))
         return bool(function(*args, **kwargs))
 
     return run

@@ -164,7 +164,16 @@ class _Reading:
             taken.update(dict.fromkeys(step_keys(step.name), step.name))
             self._check_check_names(step, position)
         for position, name in enumerate(pipeline.context_template.include):
-            if name in ("vars", "steps", "artifacts", "pipeline_run_id", "pipeline_name", "current_step", "loop", "output"):
+            if name in (
+                "vars",
+                "steps",
+                "artifacts",
+                "pipeline_run_id",
+                "pipeline_name",
+                "current_step",
+                "loop",
+                "output",
+            ):
                 self._add(("context_template", "include", position), f"{name!r} is a name of its own in templates")
 
     def _check_check_names(self, step: Step, position: int) -> None:

@@ -123,9 +123,10 @@ def _save(row: Pipeline | None, item: Loaded, now: datetime) -> bool:
     before = row.version_id
     if not item.problems:
         row.name, row.version_id = item.name, item.digest
-    elif row.version_id is None:
-        row.name = storable_text(item.name)
-    changed = row.version_id != before or (returned and row.version_id is not None)
+    elif returned or row.version_id is None:
+        # A file that was gone has given up its name; what it last ran may be someone else's by now.
+        row.name, row.version_id = storable_text(item.name), None
+    changed = row.version_id is not None and (returned or row.version_id != before)
     if row.version_id != before:
         row.changed_at = now
     row.errors, row.present, row.loaded_at = errors, True, now

@@ -195,7 +195,16 @@ class Generator(CodeGenerator):
         self.write(")")
 
     def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:
-        symbol = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<=", "in": "in", "notin": "not in"}
+        symbol = {
+            "eq": "==",
+            "ne": "!=",
+            "gt": ">",
+            "gteq": ">=",
+            "lt": "<",
+            "lteq": "<=",
+            "in": "in",
+            "notin": "not in",
+        }
         self.write(f" {symbol[node.op]} environment.built(")
         self.visit(node.expr, frame)
         self.write(")")
@@ -246,7 +255,9 @@ class Sandbox(SandboxedEnvironment):
         self.tests = dict(TESTS)
         self.globals = {"range": limited_range, "dict": dict, "namespace": Namespace}
 
-    def _generate(self, source: nodes.Template, name: str | None, filename: str | None, defer_init: bool = False) -> str:
+    def _generate(
+        self, source: nodes.Template, name: str | None, filename: str | None, defer_init: bool = False
+    ) -> str:
         for loop in source.find_all(nodes.For):
             loop.iter = nodes.Filter(loop.iter, EACH, [], [], None, None, lineno=loop.lineno)
         return super()._generate(source, name, filename, defer_init)

@@ -181,9 +181,7 @@ def _kind_of_entry(entry: Any) -> str:
 
 
 Entry = Annotated[
-    Annotated[Step, Tag("step")]
-    | Annotated[ParallelEntry, Tag("parallel")]
-    | Annotated[FanOutEntry, Tag("fan_out")],
+    Annotated[Step, Tag("step")] | Annotated[ParallelEntry, Tag("parallel")] | Annotated[FanOutEntry, Tag("fan_out")],
     Discriminator(_kind_of_entry),
 ]
 

@@ -79,7 +79,7 @@ class ShellText:
             self._close()
         elif char == "<" and last == "<":
             self._lost = "<<"
-        elif char == "#" and (last in "" or last.isspace() or last in ";&|("):
+        elif char == "#" and (not last or last.isspace() or last in ";&|("):
             self._lost = "a comment (#)"
 
     def _close(self) -> None:
