@@ -19,6 +19,7 @@ class Subject:
     context: Mapping[str, Any]  # the template context of the step, for checks (they also see `output`)
     call_context: Mapping[str, Any] = field(default_factory=dict)  # run_id, pipeline, step, for executors
     idempotency_key: str = ""
+    blind_prompt: str | None = None  # in a loop: what the first iteration was asked, without loop.*; else None
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,13 @@ class Outcome:
     ``score`` is V or G in [0, 1] or None; ``passed`` is a check's verdict (False when it failed to
     run: checks fail closed). ``detail`` holds, by kind:
 
-    - verifier: ``mode``, ``warnings`` [text], ``reasoning`` (the judge's summary)
-    - grounding: ``claims`` [{claim, supported, evidence}], ``supported`` n, ``total`` n, ``trace_cut`` bool, ``warnings``
+    - verifier: ``mode``, ``warnings`` [text], ``reasoning`` (the judge's summary), ``problems`` [text] of a critic,
+      ``trace_cut`` bool; of an independent one ``differs`` [{field, primary, verifier}] and ``trace`` (cut)
+    - grounding: ``claims`` [{claim, supported, evidence}], ``supported`` n, ``total`` n (None: no list), ``reasoning``,
+      ``trace_cut`` bool (then raise both max_trace_chars and the gateway's trace_max_chars), ``warnings``
     - check: ``type``, ``expect``, ``command`` or ``url``, ``exit_code``/``status_code``, ``stdout``, ``stderr``, ``body``
+
+    ``error`` may also explain a done or skipped signal without a score (no claims, tools not reported).
     """
 
     state: str
