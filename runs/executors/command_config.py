@@ -11,7 +11,7 @@ from django.conf import settings
 from runs.executors.base import ExecutorError
 
 _INTERPRETER = re.compile(r"(env|python[\d.]*|pypy[\d.]*|bash|sh|dash|zsh|node|deno|bun|ruby|perl|php|java|uv|run)")
-_SERVER_SECRETS = frozenset(
+SERVER_SECRETS = frozenset(
     {"VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SECRET_KEY"}
 )
 
@@ -45,7 +45,7 @@ class CommandConfig:
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
             raise _wrong("timeout_seconds", "a number of seconds above 0", timeout)
         pass_env = _texts(config, "pass_env")
-        if secret := _SERVER_SECRETS.intersection(pass_env):
+        if secret := SERVER_SECRETS.intersection(pass_env):
             raise _wrong("pass_env", "names of variables that are not the server's own secrets", min(secret))
         return cls(
             command=command,

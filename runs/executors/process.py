@@ -42,8 +42,10 @@ def run(
     stop: Stop,
     max_bytes: int,
     on_output: Callable[[bytes], None],
+    keep_stderr: int = _STDERR_KEPT,
 ) -> Ended:
-    """Run to the end, feeding ``on_output`` with standard output as it comes.
+    """Run to the end, feeding ``on_output`` with standard output as it comes; the last ``keep_stderr`` bytes of the
+    error output are kept.
 
     Raises OSError or ValueError where the program cannot be started, Stopped where it should not be.
     """
@@ -58,7 +60,7 @@ def run(
         bufsize=0,
         start_new_session=True,
     )
-    watch = _Watch(process, stdin, max_bytes, on_output)
+    watch = _Watch(process, stdin, max_bytes, on_output, keep_stderr)
     forget = stop.on_stop(watch.wake)
     try:
         reason = watch.until_end(deadline, stop)
@@ -79,12 +81,18 @@ class _Watch:
     """All that can happen to a running program, waited for in one place."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], stdin: bytes, max_bytes: int, on_output: Callable[[bytes], None]
+        self,
+        process: subprocess.Popen[bytes],
+        stdin: bytes,
+        max_bytes: int,
+        on_output: Callable[[bytes], None],
+        keep_stderr: int,
     ) -> None:
         self._process = process
         self._to_write = memoryview(stdin)
         self._left = max_bytes
         self._on_output = on_output
+        self._keep_stderr = keep_stderr
         self._stderr = bytearray()
         self._exited = False
         self._lock = threading.Lock()
@@ -198,7 +206,7 @@ class _Watch:
     def _read_stderr(self) -> bool:
         data = self._read_from(self._process.stderr)
         self._stderr += data
-        del self._stderr[:-_STDERR_KEPT]
+        del self._stderr[: -self._keep_stderr]
         return bool(data)
 
     def _read_from(self, pipe: IO[bytes] | None) -> bytes:
@@ -238,11 +246,25 @@ def _kill_session(session: int) -> None:
 def _session_members(session: int) -> list[int]:
     """Living processes of the session, where the system has /proc; the leader itself is left out."""
     members = []
-    for entry in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
-        if entry.isdigit() and int(entry) != session:
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                # pid (name) state parent group session ...; the name may itself hold brackets and blanks
-                fields = Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()
-                if int(fields[3]) == session and fields[0] not in (b"Z", b"X"):
-                    members.append(int(entry))
+    for pid in _younger_than(session) if os.path.isdir("/proc/self") else []:
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            # pid (name) state parent group session ...; the name may itself hold brackets and blanks
+            fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            if int(fields[3]) == session and fields[0] not in (b"Z", b"X"):
+                members.append(pid)
     return members
+
+
+def _younger_than(pid: int) -> list[int]:
+    """The processes that may have begun after ``pid`` did: the higher numbers, and the low ones once numbers wrapped.
+
+    A member of a session is younger than its leader. On a busy machine, reading all processes after every
+    short program would cost more than the program.
+    """
+    newest = int(Path("/proc/loadavg").read_bytes().split()[4])
+    if newest == pid:
+        return []
+    running = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+    if newest < pid:
+        return [other for other in running if other > pid or other <= newest]
+    return [other for other in running if other > pid]

@@ -8,16 +8,16 @@ from typing import Any
 from django.conf import settings
 
 from runs import outbound
-from runs.executors.base import Deadline, ExecutorError, Stop
+from runs.executors import process
+from runs.executors.base import Deadline, ExecutorError, Stop, Stopped
+from runs.executors.command_config import SERVER_SECRETS
 from runs.pipelines import schema
 from runs.pipelines.templating import Rendered, TemplateError, evaluate, render_config, render_shell
 from runs.signals.base import Outcome, Subject
 from runs.signals.guard import never_raises
-from runs.signals.process import ProcessError, run_shell
 
 _SHOWN = 4_000  # characters of one text that are kept for the page; the expression sees all of it
-# What the service keeps to itself; a check that needs a secret of its own is given it under another name.
-_WITHHELD = ("VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL")
+_MOST_OUTPUT = 1_000_000  # bytes of one stream: past it the check fails, for a cut text could mislead its expression
 
 Check = schema.ShellCheck | schema.WebhookCheck
 
@@ -40,7 +40,7 @@ def gather(subject: Subject, check: Check, stop: Stop) -> Outcome:
         else:
             found = _webhook(check, seen, detail, stop)
         passed = _decide(check.expect, {**seen, **found})
-    except (TemplateError, ProcessError, ExecutorError, Unanswered) as error:
+    except (TemplateError, ExecutorError, Unanswered) as error:
         return Outcome(state="failed", passed=False, detail=detail, error=str(error))
     return Outcome(state="done", passed=passed, detail=detail, error="" if passed else f"not true: {check.expect}")
 
@@ -48,15 +48,35 @@ def gather(subject: Subject, check: Check, stop: Stop) -> Outcome:
 def _shell(check: schema.ShellCheck, seen: Mapping[str, Any], detail: dict[str, Any], stop: Stop) -> dict[str, Any]:
     rendered = render_shell(check.run, seen)
     detail["command"] = shown(rendered.text)
-    command = _complete(rendered, "run")
-    finished = run_shell(command, timeout=check.timeout_seconds, stop=stop, env=_environment(), cwd=settings.BASE_DIR)
-    detail |= {"exit_code": finished.exit_code, "stdout": shown(finished.stdout), "stderr": shown(finished.stderr)}
-    return {
-        "result": finished.stdout.strip(),
-        "exit_code": finished.exit_code,
-        "stdout": finished.stdout,
-        "stderr": finished.stderr,
-    }
+    exit_code, stdout, stderr = _run(_complete(rendered, "run"), check.timeout_seconds, stop)
+    detail |= {"exit_code": exit_code, "stdout": shown(stdout), "stderr": shown(stderr)}
+    return {"result": stdout.strip(), "exit_code": exit_code, "stdout": stdout, "stderr": stderr}
+
+
+def _run(command: str, seconds: float, stop: Stop) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr). Raises Unanswered where the command did not come to its own end, or Stopped."""
+    output: list[bytes] = []
+    try:
+        ended = process.run(
+            ["/bin/sh", "-c", command],
+            cwd=settings.BASE_DIR,
+            env=_environment(),
+            stdin=b"",
+            deadline=Deadline(seconds),
+            stop=stop,
+            max_bytes=_MOST_OUTPUT,
+            keep_stderr=_MOST_OUTPUT,
+            on_output=output.append,
+        )
+    except (OSError, ValueError) as error:
+        raise Unanswered(f"the command could not be started: {error}") from error
+    if ended.reason == "stop":
+        raise Stopped
+    if ended.reason == "timeout":
+        raise Unanswered(f"timed out after {seconds:g} s; the command and its children were killed")
+    if ended.reason == "output" or len(ended.stderr) >= _MOST_OUTPUT:
+        raise Unanswered(f"the command printed more than {_MOST_OUTPUT:,} bytes")
+    return ended.returncode, b"".join(output).decode("utf-8", "replace"), ended.stderr
 
 
 def _webhook(check: schema.WebhookCheck, seen: Mapping[str, Any], detail: dict[str, Any], stop: Stop) -> dict[str, Any]:
@@ -113,4 +133,5 @@ def shown(text: str, most: int = _SHOWN) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in _WITHHELD}
+    """The server's own, for checks are its operator's, without what the server keeps secret even from them."""
+    return {name: value for name, value in os.environ.items() if name not in SERVER_SECRETS}

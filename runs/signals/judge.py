@@ -11,14 +11,13 @@ from typing import Any
 
 from runs import executors
 from runs.answer import Answer, ContractError, parse
-from runs.executors.base import Call, ExecutorError, Stop, TraceEvent
+from runs.executors.base import Call, Executor, ExecutorError, Stop, TraceEvent
 from runs.pipelines.templating import TemplateError, render_config
 from runs.signals.base import Outcome, Subject
 from runs.storable import storable_text
 
 NOTHING_TO_JUDGE = "nothing to judge: the answer holds no words and no numbers"
 _PROMPTS = Path(__file__).parent / "prompts"
-DEFAULT_TIMEOUT = 1200.0  # seconds, as long as a primary call on the gateway may take
 _BOOKKEEPING = frozenset({"confidence", "proceed"})
 
 
@@ -29,7 +28,7 @@ class Question:
     executor: str
     config: Mapping[str, Any]
     prompt: str
-    timeout: float | None  # seconds; None: the judge's own timeout_seconds, or the default
+    timeout: float | None  # seconds; the judge's own timeout_seconds may shorten it, and stands in for None
     role: str  # "verifier" or "grounding"
     context: Mapping[str, Any]
     call_context: Mapping[str, Any]
@@ -94,7 +93,7 @@ def ask(question: Question, stop: Stop) -> Asked:
         config, warnings = render_config(dict(question.config), question.context)
         executor = executors.get(question.executor)
         outcome = replace(outcome, agent=f"{question.executor}:{executor.agent_name(config)}")
-        reply = executor.call(_call(question, config), stop, _ignore)
+        reply = executor.call(_call(question, config, executor), stop, _ignore)
     except ExecutorError as error:
         return Asked(replace(outcome, error=str(error), raw_output=storable_text(error.raw)))
     except TemplateError as error:
@@ -114,11 +113,13 @@ def ask(question: Question, stop: Stop) -> Asked:
     return Asked(replace(outcome, state="done"), verdict, reply.trace, tuple(warnings))
 
 
-def _call(question: Question, config: Mapping[str, Any]) -> Call:
+def _call(question: Question, config: Mapping[str, Any], executor: Executor) -> Call:
+    own = config.get("timeout_seconds")
+    limits = [limit for limit in (question.timeout, own) if isinstance(limit, int | float)]
     return Call(
         prompt=question.prompt,
         config=config,
-        timeout=question.timeout or float(config.get("timeout_seconds") or DEFAULT_TIMEOUT),
+        timeout=min(limits, default=executor.default_timeout),
         idempotency_key=f"{question.idempotency_key}:{question.role}",
         context={**question.call_context, "role": question.role},
     )

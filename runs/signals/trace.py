@@ -41,15 +41,15 @@ def show_trace(events: Sequence[TraceEvent] | None, max_chars: int) -> ShownTrac
 
 
 def _show(event: TraceEvent) -> tuple[str, str] | None:
-    name = event.get("name", "")
+    name = f" {event['name']}" if event.get("name") else ""
     match event.get("type"):
         case "tool_call":
-            return f"tool_call {name}", _text(event.get("input", {}))
+            return f"tool_call{name}", _text(event.get("input", {}))
         case "tool_result":
             kind = "tool_result (error)" if event.get("is_error") else "tool_result"
-            return f"{kind} {name}", _text(event.get("content", ""))
+            return f"{kind}{name}", _text(event.get("content", ""))
         case "tool_denied":
-            return f"tool_denied {name}", _text(event.get("reason", ""))
+            return f"tool_denied{name}", _text(event.get("reason", ""))
         case "text":
             return "text", _text(event.get("content", ""))
         case _:
