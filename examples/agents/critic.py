@@ -49,7 +49,8 @@ def count_was_returned(material):
     errors = material.answer.get("errors")
     if errors is None:
         return None
-    return any(re.search(rf"\b{errors}\b", event.text) for event in material.results), f"no tool counted {errors} errors"
+    counted = any(re.search(rf"\b{errors}\b", event.text) for event in material.results)
+    return counted, f"no tool counted {errors} errors"
 
 
 def no_rival(material):
@@ -81,7 +82,8 @@ def cause_is_the_one_given(material):
     given = re.search(r"^Suspect: *(.+)$", material.task, re.MULTILINE)
     if given is None:
         return None
-    return material.answer.get("suspect") == given[1].strip(), f"the task suspects {given[1].strip()}, the answer does not"
+    suspect = given[1].strip()
+    return material.answer.get("suspect") == suspect, f"the task suspects {suspect}, the answer does not"
 
 
 def doubt_is_stated(material):

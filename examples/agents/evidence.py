@@ -5,6 +5,7 @@ Each tool takes plain values and returns plain JSON. A tool that has nothing to 
 
 import csv
 import functools
+import itertools
 import re
 from collections import Counter
 from datetime import datetime, timedelta
@@ -78,7 +79,7 @@ class Evidence:
         before = [clock(self.start - timedelta(minutes=n + 1)) for n in range(self._minutes)]
         usual = sum(counts[minute] for minute in before) / max(1, self._minutes)
         limit = max(2, 6 * usual)
-        pairs = zip(asked, asked[1:], strict=False)
+        pairs = itertools.pairwise(asked)
         onset = next((now for now, then in pairs if counts[now] and counts[now] + counts[then] > limit), None)
         peak = max(asked, key=lambda minute: counts[minute], default=None)
         return {

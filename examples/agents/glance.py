@@ -22,7 +22,11 @@ def main():
     errors = [line.split()[3] for line in read["lines"] if line.split()[2] == "ERROR"] if read else []
     if not errors:
         return answer(confidence=0.3, summary="No errors in the last lines.", cause="unknown", errors=0)
-    (main_class, n), lines = Counter(errors).most_common(1)[0], read["lines"]
+    return report(case, read["lines"], errors)
+
+
+def report(case, lines, errors):
+    main_class, n = Counter(errors).most_common(1)[0]
     minutes = max(1, seconds(lines[-1]) - seconds(lines[0])) / 60
     estimate = round(n / minutes * case.span.total_seconds() / 60)
     cause, words = USUALLY.get(main_class, ("unknown", "This looks like a passing fault"))

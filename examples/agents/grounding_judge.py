@@ -47,7 +47,7 @@ def main():
 def sentences(given):
     """The findings first: they say what the summary repeats."""
     texts = [*given.get("reasoning", {}).get("findings", []), given["summary"]]
-    return [part for text in texts for part in re.split(r'(?<=[.!?])\s+(?=[A-Z])', text) if part]
+    return [part for text in texts for part in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text) if part]
 
 
 def judge(sentence, facts, evidence):

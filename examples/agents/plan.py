@@ -53,7 +53,9 @@ def main():
         confidence=(worked + 1) / (tried + 2),
         summary=f"{words}. It worked {worked} of {tried} times.",
         next_step_context=f"Action: {words}\nUndo: {entry['undo']}",
-        reasoning={"findings": [f"The runbook says {entry['action']} for {cause}; it worked {worked} of {tried} times."]},
+        reasoning={
+            "findings": [f"The runbook says {entry['action']} for {cause}; {worked} of {tried} times it worked."]
+        },
         uncertainties=[f"It failed {tried - worked} of {tried} times."],
         action=entry["action"],
         target=target,

@@ -64,9 +64,7 @@ def report(case, asked, main_class, explained):
     answer(
         confidence=confidence,
         summary=summary(case, cause, suspect, main_class, onset),
-        next_step_context="\n".join(
-            [f"Cause: {cause}", f"Suspect: {suspect}", f"Error class: {main_class}", f"Onset: {onset['onset']}", *findings]
-        ),
+        next_step_context="\n".join([f"Cause: {cause}", f"Suspect: {suspect}", f"Onset: {onset['onset']}", *findings]),
         reasoning={
             "findings": findings,
             "confidence_from": {

@@ -9,10 +9,10 @@ import csv
 import random
 import sys
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-START = datetime(2026, 3, 10, 13, 0)
+START = datetime(2026, 3, 10, 13, 0, tzinfo=UTC)
 MINUTES = 150
 SEED = 20260310
 
@@ -57,8 +57,13 @@ ERRORS = {
         ("ClientDisconnected", steady(0.4), "client closed the connection route=/search"),
     ],
 }
-ROUTES = {"checkout": "/basket /pay /address".split(), "payments": ["/charge", "/refund"], "search": ["/search", "/related"]}
+ROUTES = {
+    "checkout": ["/basket", "/pay", "/address"],
+    "payments": ["/charge", "/refund"],
+    "search": ["/search", "/related"],
+}
 REQUESTS = {"checkout": 840, "payments": 420, "search": 1900}
+METRICS = ["time", "service", "requests", "errors", "p95_ms", "pool_in_use", "pool_size"]
 P95 = {"checkout": 180, "payments": 310, "search": 95}
 
 
@@ -105,7 +110,7 @@ def write(folder):
     (folder / "logs").mkdir(parents=True, exist_ok=True)
     rows = []
     for service in ERRORS:
-        dice = random.Random(f"{SEED} {service}")
+        dice = random.Random(f"{SEED} {service}")  # noqa: S311
         lines = []
         for minute in range(MINUTES):
             new, errors = log_lines(service, minute, dice)
@@ -113,8 +118,8 @@ def write(folder):
             rows.append(metrics_row(service, minute, errors, dice))
         (folder / "logs" / f"{service}.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
         print(service, Counter(line.split()[3] for line in lines if " ERROR " in line))
-    save(folder / "metrics.csv", "time service requests errors p95_ms pool_in_use pool_size".split(), sorted(rows))
-    save(folder / "deploys.csv", "time service version change author".split(), DEPLOYS)
+    save(folder / "metrics.csv", METRICS, sorted(rows))
+    save(folder / "deploys.csv", ["time", "service", "version", "change", "author"], DEPLOYS)
 
 
 def save(file, header, rows):

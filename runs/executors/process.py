@@ -50,7 +50,7 @@ def run(
     Raises OSError or ValueError where the program cannot be started, Stopped where it should not be.
     """
     stop.raise_if_set()
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         command,
         cwd=cwd,
         env=env,

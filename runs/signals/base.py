@@ -34,7 +34,8 @@ class Outcome:
       ``trace_cut`` bool; of an independent one ``differs`` [{field, primary, verifier}] and ``trace`` (cut)
     - grounding: ``claims`` [{claim, supported, evidence}], ``supported`` n, ``total`` n (None: no list), ``reasoning``,
       ``trace_cut`` bool (then raise both max_trace_chars and the gateway's trace_max_chars), ``warnings``
-    - check: ``type``, ``expect``, ``command`` or ``url``, ``exit_code``/``status_code``, ``stdout``, ``stderr``, ``body``
+    - check: ``type``, ``expect``, ``command`` or ``url``, ``exit_code``/``status_code``, ``stdout``, ``stderr``,
+      ``body``
 
     ``error`` may also explain a done or skipped signal without a score (no claims, tools not reported).
     """

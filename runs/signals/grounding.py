@@ -46,9 +46,7 @@ def gather(subject: Subject, config: schema.Grounding, stop: Stop) -> Outcome:
     if not judge.has_substance(subject.answer):
         return Outcome(state="failed", error=judge.NOTHING_TO_JUDGE)
     shown = show_trace(subject.trace, config.max_trace_chars)
-    prompt = judge.compose(
-        "grounding", task=subject.prompt, answer=judge.answer_text(subject.answer), trace=shown.text
-    )
+    prompt = judge.compose("grounding", task=subject.prompt, answer=judge.answer_text(subject.answer), trace=shown.text)
     asked = judge.ask(_question(subject, config, prompt), stop)
     detail = {"trace_cut": shown.cut, "warnings": list(asked.warnings)}
     if asked.verdict is None:
@@ -86,7 +84,7 @@ def _disagreement(counted: Counted, stated: float | None) -> list[str]:
     if counted.score is None or stated is None or abs(counted.score - stated) <= ROUNDING:
         return []
     share = f"{counted.supported} of {counted.total}"
-    return [f"the judge said {stated:g}, but {share} claims are supported, which is {counted.score:.2f}: the count is used"]
+    return [f"the judge said {stated:g}, but {share} claims are supported ({counted.score:.2f}): the count is used"]
 
 
 def count(listed: list[Any]) -> Counted:

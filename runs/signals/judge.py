@@ -13,7 +13,7 @@ from runs import executors
 from runs.answer import Answer, ContractError, parse
 from runs.executors.base import Call, Executor, ExecutorError, Stop, TraceEvent
 from runs.pipelines.templating import TemplateError, render_config
-from runs.signals.base import Outcome, Subject
+from runs.signals.base import Outcome
 from runs.storable import storable_text
 
 NOTHING_TO_JUDGE = "nothing to judge: the answer holds no words and no numbers"
@@ -43,7 +43,6 @@ class Asked:
     verdict: Answer | None = None
     trace: list[TraceEvent] | None = None
     warnings: tuple[str, ...] = ()
-
 
 
 @functools.cache

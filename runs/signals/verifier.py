@@ -1,10 +1,11 @@
 """V: a second opinion, either a critic that reads the answer or an independent agent that redoes the task blind."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from runs.executors.base import Stop, TraceEvent
+from runs.answer import Answer
+from runs.executors.base import Stop
 from runs.pipelines import schema
 from runs.signals import judge
 from runs.signals.base import Outcome, Subject
@@ -12,9 +13,7 @@ from runs.signals.guard import never_raises
 from runs.signals.trace import clip_trace, show_trace
 
 ROLE = "verifier"
-_CONTRACT_FIELDS = frozenset(
-    {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "reasoning", "uncertainties", "artifacts"}
-)
+_CONTRACT_FIELDS = frozenset(field.name for field in fields(Answer))
 _HIDDEN_FROM_INDEPENDENT = frozenset({"loop", "output", "answer"})
 
 
@@ -44,9 +43,7 @@ def gather(subject: Subject, config: schema.Verifier, stop: Stop) -> Outcome:
 
 def _critic(subject: Subject, config: schema.Verifier, stop: Stop) -> Outcome:
     shown = show_trace(subject.trace, config.max_trace_chars)
-    prompt = judge.compose(
-        "critic", task=subject.prompt, answer=judge.answer_text(subject.answer), trace=shown.text
-    )
+    prompt = judge.compose("critic", task=subject.prompt, answer=judge.answer_text(subject.answer), trace=shown.text)
     asked = judge.ask(_question(subject, config, prompt, subject.context, subject.call_context), stop)
     detail: dict[str, Any] = {"mode": "critic", "warnings": list(asked.warnings), "trace_cut": shown.cut}
     if asked.verdict is None:
@@ -58,9 +55,7 @@ def _critic(subject: Subject, config: schema.Verifier, stop: Stop) -> Outcome:
 
 def _independent(subject: Subject, config: schema.Verifier, stop: Stop) -> Outcome:
     prompt = subject.prompt if subject.blind_prompt is None else subject.blind_prompt
-    asked = judge.ask(
-        _question(subject, config, prompt, _blind(subject.context), _blind(subject.call_context)), stop
-    )
+    asked = judge.ask(_question(subject, config, prompt, _blind(subject.context), _blind(subject.call_context)), stop)
     detail: dict[str, Any] = {"mode": "independent", "warnings": list(asked.warnings)}
     if asked.trace:
         detail["trace"] = clip_trace(asked.trace, config.max_trace_chars)

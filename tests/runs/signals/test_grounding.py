@@ -30,7 +30,7 @@ def test_a_different_confidence_is_a_warning_and_the_count_stands() -> None:
     outcome = grounding.gather(subject(), config(reply), no_stop())
     assert outcome.score == 0.5
     assert outcome.detail["warnings"] == [
-        "the judge said 0.95, but 1 of 2 claims are supported, which is 0.50: the count is used"
+        "the judge said 0.95, but 1 of 2 claims are supported (0.50): the count is used"
     ]
 
 
@@ -101,7 +101,9 @@ def test_nothing_to_judge_never_reaches_a_judge() -> None:
     assert (outcome.state, outcome.error, outcome.prompt) == ("failed", NOTHING_TO_JUDGE, "")
 
 
-@pytest.mark.parametrize("reply", ["", "I think it is fine.", "{}", '{"confidence": 2, "summary": "", "next_step_context": ""}'])
+@pytest.mark.parametrize(
+    "reply", ["", "I think it is fine.", "{}", '{"confidence": 2, "summary": "", "next_step_context": ""}']
+)
 def test_no_verdict_is_no_signal(reply: str) -> None:
     outcome = grounding.gather(subject(), config(reply), no_stop())
     assert (outcome.state, outcome.score, outcome.raw_output) == ("failed", None, reply)

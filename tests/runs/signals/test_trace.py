@@ -51,6 +51,10 @@ def test_content_that_is_no_text_is_shown_as_json() -> None:
 
 
 def test_a_clipped_trace_keeps_its_events() -> None:
-    events = [{"type": "llm_call"}, {"type": "tool_call", "name": "q", "input": {"n": 1}}, {"type": "text", "content": "abcdef"}]
+    events = [
+        {"type": "llm_call"},
+        {"type": "tool_call", "name": "q", "input": {"n": 1}},
+        {"type": "text", "content": "abcdef"},
+    ]
     assert clip_trace(events, 10) == events[1:]
     assert clip_trace(events, 5)[1]["content"] == "abcde…"
