@@ -179,6 +179,9 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
+# A form that holds a payload: every byte of it may be written as three, and there are other fields.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 3 * SERVICE.limits.payload_bytes + 100_000
+
 # API --------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {

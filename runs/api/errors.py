@@ -73,6 +73,8 @@ def _own(error: Exception) -> Response | None:
 
 
 def _reshaped(error: Exception, data: Any) -> dict[str, Any]:
+    if isinstance(error, exceptions.NotAuthenticated):
+        return body("Send `Authorization: Bearer TOKEN`, or log in.")
     if isinstance(error, Http404 | exceptions.NotFound):
         return body(str(error) or "There is nothing here.")
     if isinstance(error, exceptions.ValidationError):
@@ -96,31 +98,31 @@ def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
     return path, str(detail)
 
 
-def is_html(request: HttpRequest) -> bool:
-    """Whether the path belongs to pages rather than to the JSON API."""
-    return request.path == "/" or request.path.startswith(HTML_PATHS)
+def is_html_path(path: str) -> bool:
+    """Whether a path belongs to pages rather than to the JSON API."""
+    return path == "/" or path.startswith(HTML_PATHS)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_html(request):
+    if is_html_path(request.path):
         return defaults.bad_request(request, exception)
     return JsonResponse(body("The request cannot be understood."), status=400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_html(request):
+    if is_html_path(request.path):
         return defaults.permission_denied(request, exception)
     message = str(exception) if isinstance(exception, DjangoPermissionDenied) else ""
     return JsonResponse(body(message or "You may not do this."), status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_html(request):
+    if is_html_path(request.path):
         return defaults.page_not_found(request, exception)
     return JsonResponse(body(f"There is nothing at {request.path[:200]}."), status=404)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    if is_html(request):
+    if is_html_path(request.path):
         return defaults.server_error(request)
     return JsonResponse(body("Something went wrong here; it is in the server's log."), status=500)
