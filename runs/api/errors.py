@@ -86,16 +86,21 @@ def _reshaped(error: Exception, data: Any) -> dict[str, Any]:
 
 
 def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
-    """The first of DRF's nested validation messages, as a dotted path and its text."""
+    """The first of DRF's nested validation messages, as a path such as ``items[1].name`` and its text."""
     if isinstance(detail, dict):
         name, inner = next(iter(detail.items()))
-        step = "" if name == "non_field_errors" else str(name)
-        return _first_problem(inner, f"{path}.{step}".strip("."))
+        return _first_problem(inner, _below(path, name))
     if isinstance(detail, list):
         index = next((number for number, item in enumerate(detail) if item), 0)
         nested = isinstance(detail[index], dict | list)
-        return _first_problem(detail[index], f"{path}[{index}]" if nested and path else path)
+        return _first_problem(detail[index], _below(path, index) if nested else path)
     return path, str(detail)
+
+
+def _below(path: str, name: str | int) -> str:
+    if name == "non_field_errors":
+        return path
+    return f"{path}[{name}]" if isinstance(name, int) else f"{path}.{name}".strip(".")
 
 
 def is_html_path(path: str) -> bool:

@@ -1,12 +1,13 @@
 """The API's own description (OpenAPI)."""
 
+from drf_spectacular.renderers import OpenApiJsonRenderer2, OpenApiYamlRenderer2
 from drf_spectacular.views import SpectacularAPIView
 
 from runs.models import Role
 
 
 class Schema(SpectacularAPIView):
-    """OpenAPI 3; ask with ``Accept: application/json`` or ``?format=json`` for JSON."""
+    """OpenAPI 3 as JSON; as YAML for ``?format=yaml``."""
 
-    permission_classes = SpectacularAPIView.permission_classes
-    required_role = Role.INTAKE
+    renderer_classes = [OpenApiJsonRenderer2, OpenApiYamlRenderer2]
+    required_role = Role.VIEWER

@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from runs.api import health, runs, schema, trust
+from runs.api import health, intake, runs, schema, trust
 
 urlpatterns = [
+    path("webhook", intake.Webhook.as_view()),
+    path("pipelines/<str:name>/run", intake.StartPipeline.as_view()),
     path("runs", runs.RunList.as_view()),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
     path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),
