@@ -86,7 +86,7 @@ def _reshaped(error: Exception, data: Any) -> dict[str, Any]:
 
 
 def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
-    """The first of DRF's nested validation messages, as a path such as ``items[1].name`` and its text."""
+    """The first of DRF's nested validation messages, as a path such as ``items.1.name`` and its text."""
     if isinstance(detail, dict):
         name, inner = next(iter(detail.items()))
         return _first_problem(inner, _below(path, name))
@@ -100,7 +100,7 @@ def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
 def _below(path: str, name: str | int) -> str:
     if name == "non_field_errors":
         return path
-    return f"{path}[{name}]" if isinstance(name, int) else f"{path}.{name}".strip(".")
+    return f"{path}.{name}".strip(".")
 
 
 def is_html_path(path: str) -> bool:

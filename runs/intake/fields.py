@@ -42,7 +42,7 @@ def objects(payload: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         raise BadPayload(name, "must hold at least one item")
     for index, item in enumerate(value):
         if not isinstance(item, dict):
-            raise BadPayload(f"{name}[{index}]", f"must be an object, not {kind(item)}")
+            raise BadPayload(f"{name}.{index}", f"must be an object, not {kind(item)}")
     return value
 
 

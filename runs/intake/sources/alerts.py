@@ -13,7 +13,7 @@ _TIMES = ("startsAt", "endsAt", "generatorURL")
 
 def read(payload: Mapping[str, Any], *, source: str, summary: str = "") -> Incoming:
     """``summary`` is used where the alerts carry none of their own."""
-    alerts = [_alert(alert, f"alerts[{index}].") for index, alert in enumerate(fields.objects(payload, "alerts"))]
+    alerts = [_alert(alert, f"alerts.{index}.") for index, alert in enumerate(fields.objects(payload, "alerts"))]
     status = _status(payload) or _worst(alerts)
     labels = _shared(alerts, "labels") | fields.texts(payload, "commonLabels")
     annotations = _shared(alerts, "annotations") | fields.texts(payload, "commonAnnotations")

@@ -26,12 +26,16 @@ EXIT_CODES = {
     RunStatus.CANCELLED: 6,
 }
 INTERRUPTED = 130
+NOBODY = (
+    "No worker has picked the run up for {:.0f} seconds. Is one running? `script/server` starts one, and so does "
+    "`celery -A vectorstep worker`. The run is stored and will start with it."
+)
 
 
 class Command(BaseCommand):
     help = (
         "Start a pipeline, testing or production, and follow its run. Exit code: 0 completed or stopped, "
-        "1 not started, 3 escalated, 4 aborted, 5 failed, 6 cancelled, 130 no longer followed (Ctrl-C; the run goes on)."
+        "1 not started, 3 escalated, 4 aborted, 5 failed, 6 cancelled, 130 left (Ctrl-C; the run goes on)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -71,12 +75,7 @@ class Command(BaseCommand):
     def _follow(self, run_id: uuid.UUID) -> None:
         for happened in follow(run_id):
             if isinstance(happened, NotPickedUp):
-                self.stdout.write(
-                    self.style.WARNING(
-                        f"No worker has picked the run up for {happened.seconds:.0f} seconds. Is one running? "
-                        "`script/server` starts one, and so does `celery -A vectorstep worker`. The run is stored and will start."
-                    )
-                )
+                self.stdout.write(self.style.WARNING(NOBODY.format(happened.seconds)))
             else:
                 self.stdout.write(self._line(happened))
 

@@ -95,5 +95,5 @@ def test_serializer_errors_name_the_field():
     with pytest.raises(serializers.ValidationError) as refused:
         outer.is_valid(raise_exception=True)
     body = handle(refused.value, {}).data
-    assert body["field"] == "items[1].n"
+    assert body["field"] == "items.1.n"
     assert "integer" in body["error"]

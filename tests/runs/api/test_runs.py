@@ -187,7 +187,11 @@ def test_run_with_everything(viewer, version):
     Signal.objects.create(step=step, kind="verifier", state="failed", error="no answer", detail={"mode": "critic"})
     body = viewer.get(f"/runs/{run.id}").json()
     seen = body["steps"][0]
-    assert (body["status"], body["context"], body["pipeline_version"]) == ("escalated", {"summary": "s"}, version.digest)
+    assert (body["status"], body["context"], body["pipeline_version"]) == (
+        "escalated",
+        {"summary": "s"},
+        version.digest,
+    )
     assert (seen["verifier_confidence"], seen["deterministic_passed"]) == (0.0, False)
     assert seen["tokens"] == {"input": 0, "output": None}
     assert seen["trust_report"] == report
@@ -287,8 +291,8 @@ def test_cancel_of_nothing(operator):
     ],
 )
 @pytest.mark.parametrize("role", list(Role))
-def test_roles(client, version, method, url, least, role):
-    run = make_run(version)
+def test_roles(version, method, url, least, role):
+    client, run = Client(), make_run(version)
     answer = getattr(client, method)(url.format(run=run.id), headers=bearer(role))
     assert answer.status_code == (200 if role >= least else 403)
     if role < least:
