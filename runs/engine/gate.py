@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
-
 from calibration import buckets, versions
 from calibration.buckets import BucketKey
+from django.conf import settings
+
 from runs.engine.plan import Prepared
 from runs.models import Signal, SignalKind, SignalState, StepStatus
 from runs.pipelines import schema

@@ -17,8 +17,15 @@ from runs.pipelines.operations import formatted
 
 FORGIVING_FILTERS = frozenset({"default", "d"})
 FORGIVING_TESTS = frozenset({"defined", "undefined"})
-_FROM_JINJA = ["abs", "batch", "capitalize", "default", "d", "dictsort", "filesizeformat", "first", "float", "groupby", "indent", "int", "items", "last", "length", "count", "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "slice", "sort", "title", "trim", "truncate", "unique", "upper", "wordcount"]
-_TESTS_FROM_JINJA = ["boolean", "defined", "divisibleby", "eq", "equalto", "==", "even", "false", "float", "ge", ">=", "gt", "greaterthan", ">", "in", "integer", "iterable", "le", "<=", "lower", "lt", "lessthan", "<", "mapping", "ne", "!=", "none", "number", "odd", "sequence", "string", "true", "undefined", "upper"]
+_FROM_JINJA = (
+    "abs batch capitalize default d dictsort filesizeformat first float groupby indent int items last length count "
+    "list lower map max min reject rejectattr reverse select selectattr slice sort title trim truncate unique upper "
+    "wordcount"
+).split()  # noqa: SIM905
+_TESTS_FROM_JINJA = (
+    "boolean defined divisibleby eq equalto == even false float ge >= gt greaterthan > in integer iterable le <= "
+    "lower lt lessthan < mapping ne != none number odd sequence string true undefined upper"
+).split()  # noqa: SIM905
 
 
 def limited_range(*bounds: int) -> list[int]:

@@ -21,7 +21,9 @@ from runs.pipelines.operations import binary, joined
 
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
-        ["capitalize", "casefold", "count", "endswith", "find", "isalnum", "isalpha", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "isupper", "join", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper"]
+        "capitalize casefold count endswith find isalnum isalpha isdecimal isdigit islower isnumeric isspace isupper "
+        "join lower lstrip partition removeprefix removesuffix replace rfind rpartition rsplit rstrip split "
+        "splitlines startswith strip swapcase title upper".split()
     ),
     dict: frozenset({"get", "items", "keys", "values"}),
     list: frozenset({"count", "index"}),
@@ -29,7 +31,7 @@ METHODS: dict[type, frozenset[str]] = {
     float: frozenset({"is_integer"}),
     LoopContext: frozenset({"cycle", "changed"}),
 }
-_LOOP_FIELDS = frozenset(["index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem", "nextitem"])
+_LOOP_FIELDS = frozenset("index index0 revindex revindex0 first last length depth depth0 previtem nextitem".split())
 _LOOKUPS = (nodes.Name, nodes.Getattr, nodes.Getitem)
 _NOWHERE = object()
 
@@ -109,7 +111,7 @@ class Generator(CodeGenerator):
         forgiven = id(node) in self._forgiven
         parts, base = static_path(node)
         if not parts:
-            assert isinstance(node, nodes.Getitem)
+            assert isinstance(node, nodes.Getitem)  # noqa: S101  anything else has a static part
             self.write("environment.item(")
             self._forgiving(node.node, frame)
             self.write(", ")
@@ -331,7 +333,7 @@ class Sandbox(SandboxedEnvironment):
             budget.charge(len(value) / 100)
         return measured(_plain(getattr(value, name)(*args, **kwargs)))
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         if isinstance(__obj, Undefined):
             return __obj.used_by("call")  # type: ignore[attr-defined]
         if __obj is limited_range:

