@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from calibration import buckets, versions
-from calibration.buckets import BucketKey
 from django.conf import settings
 
+from calibration import buckets, resets
+from calibration.buckets import BinEvidence, BucketKey
 from runs.engine.plan import Prepared
 from runs.models import Signal, SignalKind, SignalState, StepStatus
 from runs.pipelines import schema
@@ -112,7 +112,6 @@ def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.
         bin_width=service.bin_width,
         evidence=service.evidence,
     )
-    reset = versions.explain_reset(key, n=evidence.n, n_min=service.n_min, now=now, evidence=service.evidence)
     return bucket_id, vector.CalibrationInput(
         enforce=wanted.enforce,
         on_uncalibrated=wanted.on_uncalibrated,
@@ -121,5 +120,12 @@ def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.
         accuracy=evidence.accuracy,
         lo=evidence.lo,
         hi=evidence.hi,
-        reset=reset.sentence() if reset else None,
+        reset=_reset(key, evidence, now),
     )
+
+
+def _reset(key: BucketKey, evidence: BinEvidence, now: datetime) -> str | None:
+    reset = resets.explain_reset(
+        key, n=evidence.n, n_min=evidence.n_min, now=now, evidence=settings.SERVICE.calibration.evidence
+    )
+    return reset.sentence() if reset else None
