@@ -50,6 +50,7 @@ def _subject(state: RunState, prepared: Prepared) -> Subject:
     row = prepared.row
     return Subject(
         prompt=row.prompt,
+        blind_prompt=loop.first_prompt(row),
         answer=row.parsed_output or {},
         answer_text=row.raw_output,
         trace=row.agent_trace,

@@ -4,7 +4,6 @@ The threads touch no database. What has ended is handed back in batches, so that
 only what had not ended, and signals that end together cost one write.
 """
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -60,7 +59,7 @@ def wanted(definition: schema.Step, *, verifier_only: bool = False) -> list[Want
 
 
 def gather(prepared: Prepared, subject: Subject, wants: list[Wanted], stop: Stop) -> Iterator[list[Signal]]:
-    """Yield unsaved Signal rows in batches, as they end. An unforeseen error in one is that one's failure."""
+    """Yield unsaved Signal rows in batches, as they end. A signal that fails is an outcome, not an error."""
     futures: dict[Future[Signal], Wanted] = {
         _threads.submit(_one, prepared, subject, want, stop): want for want in wants
     }
@@ -73,13 +72,7 @@ def gather(prepared: Prepared, subject: Subject, wants: list[Wanted], stop: Stop
 
 def _one(prepared: Prepared, subject: Subject, want: Wanted, stop: Stop) -> Signal:
     started_at, started = timezone.now(), time.monotonic()
-    try:
-        if want.kind == SignalKind.VERIFIER and want.config.mode == "independent":
-            subject = _blind(subject, loop.first_prompt(prepared.row))
-        outcome = _GATHERERS[want.kind](subject, want.config, stop)
-    except Exception as error:  # a signal that breaks in an unforeseen way must not take the step with it
-        passed = False if want.kind == SignalKind.CHECK else None
-        outcome = Outcome(state="failed", passed=passed, error=f"{type(error).__name__}: {error}")
+    outcome = _GATHERERS[want.kind](subject, want.config, stop)
     return _row(prepared, want, outcome, started_at, round((time.monotonic() - started) * 1000))
 
 
@@ -88,12 +81,6 @@ _GATHERERS: dict[str, Callable[[Subject, Any, Stop], Outcome]] = {
     SignalKind.GROUNDING: grounding.gather,
     SignalKind.CHECK: checks.gather,
 }
-
-
-def _blind(subject: Subject, prompt: str) -> Subject:
-    """What an independent verifier may know: the task as it stood before there was any answer."""
-    context = {name: value for name, value in subject.context.items() if name not in {"loop", "output"}}
-    return dataclasses.replace(subject, prompt=prompt, answer={}, answer_text="", trace=None, context=context)
 
 
 def _row(prepared: Prepared, want: Wanted, outcome: Outcome, started_at: datetime, duration_ms: int) -> Signal:

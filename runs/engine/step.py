@@ -228,7 +228,8 @@ def _finish(
     state.remember(row)
     sightings.note(row, prepared.definition, now=now)
     following = plan.plan_next(state, now=now)
-    following.reason = following.reason or reason
+    if following.end is not None and following.end.index is not None:
+        following.reason = following.reason or reason
     fields = DECISION_FIELDS if prepared.answer_saved else {*ANSWER_FIELDS, *DECISION_FIELDS}
     values = {name: getattr(row, name) for name in fields}
 
