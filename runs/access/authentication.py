@@ -30,7 +30,7 @@ class TokenAuthentication(BaseAuthentication):
         return 'Bearer realm="vectorstep"'
 
 
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class TokenScheme(OpenApiAuthenticationExtension):
     target_class = "runs.access.authentication.TokenAuthentication"
     name = "token"
 

@@ -31,7 +31,7 @@ def role_of(user: Any) -> Role | None:
     if not hasattr(user, "_vectorstep_role"):
         names = user.groups.filter(name__in=GROUPS).values_list("name", flat=True)
         user._vectorstep_role = max((GROUPS[name] for name in names), default=None)
-    return user._vectorstep_role  # type: ignore[no-any-return]
+    return user._vectorstep_role
 
 
 def can(user: Any, role: Role) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
@@ -21,9 +21,9 @@ class ThrottledBackend(ModelBackend):
     after the first failure. The refusal is a ValidationError, which the login form shows.
     """
 
-    def authenticate(
+    def authenticate(  # type: ignore[override]  # as ModelBackend narrows BaseBackend
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
-    ) -> AbstractBaseUser | None:
+    ) -> User | None:
         if request is None:
             return super().authenticate(request, username, password, **kwargs)
         key = _key(request, username or "")
@@ -39,9 +39,9 @@ class ThrottledBackend(ModelBackend):
             cache.delete(key)
         return user
 
-    async def aauthenticate(
+    async def aauthenticate(  # type: ignore[override]
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
-    ) -> AbstractBaseUser | None:
+    ) -> User | None:
         return await sync_to_async(self.authenticate)(request, username, password, **kwargs)
 
 

@@ -62,7 +62,7 @@ class RunSummaryBody(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_null=True, help_text="Why it ended or waits.")
     stage = serializers.CharField()
     team = serializers.CharField(allow_null=True)
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     started_by = serializers.CharField(allow_null=True)
     summary = serializers.CharField(allow_null=True)
     triggered_at = serializers.DateTimeField()
@@ -72,7 +72,7 @@ class RunSummaryBody(serializers.Serializer[Any]):
 
 class RunBody(RunSummaryBody):
     pipeline_version = serializers.CharField()
-    context = serializers.JSONField()
+    context = serializers.JSONField()  # type: ignore[assignment]
     steps = StepBody(many=True)
 
 
@@ -83,7 +83,7 @@ class EventBody(serializers.Serializer[Any]):
     kind = serializers.CharField()
     step_name = serializers.CharField(allow_null=True)
     message = serializers.CharField()
-    data = serializers.DictField()
+    data = serializers.DictField()  # type: ignore[assignment]
 
 
 class RunListBody(serializers.Serializer[Any]):

@@ -1,6 +1,6 @@
 """Starting runs over HTTP: webhooks, and a pipeline by its name."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -50,10 +50,11 @@ class Webhook(APIView):
     def post(self, request: Request) -> Response:
         source = request.GET.get("source") or request.headers.get("X-Pipeline-Source") or "generic"
         incoming = sources.read(source, read_object(request._request))
+        sender = cast(Principal, request.auth)
         answer = accept(
             incoming=incoming,
-            team=request.user.team,
-            started_by=name_of(request.user),
+            team=sender.team,
+            started_by=name_of(sender),
             allow_testing=_boolean(request, "allow_testing"),
             now=timezone.now(),
         )

@@ -21,7 +21,7 @@ def text(query: QueryDict, name: str) -> str | None:
     """A non-empty text, or None when the parameter is absent."""
     if name not in query:
         return None
-    given = query[name]
+    given = str(query[name])
     if not given or "\x00" in given:
         raise BadParameter(name, f"{name} must be a text that is not empty.")
     return given

@@ -90,7 +90,7 @@ class Command(BaseCommand):
         """Every step's trust in words, then how the run ended; the exit code."""
         for step in Step.objects.filter(run_id=run_id, trust_report__isnull=False).order_by("index", "id"):
             self.stdout.write(f"\n{step.name} ({step.status})")
-            for sentence in narrative(step.trust_report):
+            for sentence in narrative(step.trust_report or {}):
                 self.stdout.write(f"  {sentence}")
         run = Run.objects.only("status", "reason").get(id=run_id)
         self.stdout.write(f"\n{RunStatus(run.status).label}. {run.reason}".rstrip())
