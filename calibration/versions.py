@@ -37,6 +37,7 @@ class Definition(Protocol):
 
 def see_prompt(*, step: str, prompt_hash: str, template: str, now: datetime) -> None:
     """Note that ``step`` ran with this template now. A step without a template has no hash and no version."""
+    step = storable_text(step)
     if not prompt_hash or _seen_lately("prompt", step, prompt_hash):
         return
     rows = PromptVersion.objects.filter(step=step, prompt_hash=prompt_hash)
@@ -55,6 +56,7 @@ def see_agent(*, agent: str, version: str, fetch: Callable[[], Definition | str]
     take as long as a network call, so call this outside a transaction. Text that has meanwhile
     become another version's is not kept; a note says so.
     """
+    agent, version = storable_text(agent), storable_text(version)
     if not version or _seen_lately("agent", agent, version):
         return
     rows = AgentVersion.objects.filter(agent=agent, version=version)
@@ -72,7 +74,7 @@ def forget_seen(**_signal: object) -> None:
 def _text(version: str, found: Definition | str) -> dict[str, str]:
     if isinstance(found, str):
         return {"note": storable_text(found or "The backend told no definition.")}
-    if found.version != version:
+    if storable_text(found.version) != version:
         moved_on = f"When its text was asked for, the agent was already at version {found.version or '(none)'}."
         return {"note": storable_text(moved_on)}
     return {"soul": storable_text(found.soul), "config": storable_text(found.config)}

@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='sample',
-            index=models.Index(models.F('bucket'), models.F('stage'), models.F('confidence_ppm'), models.F('label'), condition=models.Q(('is_replay', False), ('label__isnull', False)), name='sample_evidence'),
+            index=models.Index(models.F('bucket'), models.F('stage'), models.F('confidence_ppm'), models.F('label'), models.F('is_replay'), condition=models.Q(('is_replay', False), ('label__isnull', False)), name='sample_evidence'),
         ),
         migrations.AddIndex(
             model_name='sample',

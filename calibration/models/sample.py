@@ -72,12 +72,14 @@ class Sample(models.Model):
             ),
         ]
         indexes = [
-            # Covers the gate's lookup: labelled evidence of one bucket in a range of confidence.
+            # Covers the gate's lookup: labelled evidence of one bucket in a range of confidence. is_replay is
+            # always false in it, but SQLite would otherwise read each row to see that.
             Index(
                 F("bucket"),
                 F("stage"),
                 F("confidence_ppm"),
                 F("label"),
+                F("is_replay"),
                 condition=Q(label__isnull=False, is_replay=False),
                 name="sample_evidence",
             ),
