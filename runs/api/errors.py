@@ -35,10 +35,6 @@ class BadParameter(exceptions.APIException):
         self.allowed = list(allowed)
 
 
-class TooLarge(exceptions.APIException):
-    status_code = 413
-
-
 class Conflict(exceptions.APIException):
     status_code = 409
 

@@ -6,11 +6,16 @@ from typing import IO, Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.request import UnreadablePostError
+from rest_framework.exceptions import APIException
 from rest_framework.parsers import BaseParser
 
-from runs.api.errors import TooLarge
 from runs.intake import body
 from runs.intake.refusals import BadPayload
+
+
+class TooLarge(APIException):
+    # Here, and not with the API's other errors: REST framework imports the parsers while it is imported itself.
+    status_code = 413
 
 
 class ObjectParser(BaseParser):

@@ -20,6 +20,9 @@ from tests.bench.pipelines import write_pipelines
 from tests.services import ROOT, Folder, Postgres, Process, Valkey, answers, free_port, wait_until
 
 UNFINISHED = "SELECT count(*) FROM runs_run WHERE status IN ('queued', 'running')"
+RELOAD = (
+    "from django.utils import timezone; from runs.pipelines import registry; print(registry.reload(now=timezone.now()))"
+)
 BY_STATUS = "SELECT status, count(*) FROM runs_run WHERE pipeline_name = '{}' GROUP BY status"
 
 
@@ -43,7 +46,7 @@ class Stack:
         self.counted: list[Process] = []
         self._services()
         self._manage("migrate", "--verbosity", "0")
-        self._manage("reload")
+        self._manage("shell", "--no-imports", "-c", RELOAD)
         self.token = self._manage("token", "create", "--team", "bench", "--role", "operator").split()[-1]
         self._start("gateway", ["-m", "tests.fakes.gateway", "--port", str(gateway_port)])
         web = self._start(

@@ -17,7 +17,7 @@ def write_pipelines(folder: Path, gateway_port: int) -> None:
     (folder / "steps").mkdir()
     for name, agent, extra in (
         ("plain", "instant", {}),
-        ("signals", "instant", _signals()),
+        ("signals", "tracing", _signals()),
         ("slow", "slow", {}),
     ):
         steps = [_step(f"step-{number}", agent, extra) for number in range(1, 2 if name == "slow" else 4)]
@@ -50,8 +50,8 @@ def _config(agent: str) -> dict[str, Any]:
 
 def _signals() -> dict[str, Any]:
     return {
-        "verifier": {"executor": "gateway", "executor_config": _config("instant")},
-        "grounding": {"agent": "instant-judge", "executor": "gateway", "executor_config": _config("instant-judge")},
+        "verifier": {"executor": "gateway", "executor_config": _config("critic")},
+        "grounding": {"executor_config": _config("grounding-judge")},
         "deterministic_checks": [{"type": "shell", "name": "true", "run": "true"}],
         "calibration": {"enforce": True},
     }
