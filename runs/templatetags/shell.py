@@ -1,0 +1,124 @@
+"""How a status, a time, a size or a share is written: the same on every page."""
+
+import datetime as dt
+import re
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from runs.trust import waterfall
+from runs.views import step_config, wording
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, css: str = "") -> SafeString:
+    """One shape of the sprite, decorative: the word stands beside it."""
+    return format_html(
+        '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"/></svg>', css, static("icons.svg"), name
+    )
+
+
+@register.simple_tag
+def pill(status: str) -> SafeString:
+    """A status of a run or step as word, shape and colour."""
+    return format_html(
+        '<span class="pill tone-{}">{}{}</span>', wording.tone(status), icon(status), wording.word(status)
+    )
+
+
+@register.simple_tag
+def status_mark(status: str) -> SafeString:
+    """The shape and colour alone, with the word for those who listen."""
+    return format_html(
+        '<span class="ink-{}" title="{}">{}<span class="sr">{}</span></span>',
+        wording.tone(status),
+        wording.word(status),
+        icon(status),
+        wording.word(status),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def when(context: dict[str, Any], moment: dt.datetime | None, show: str = "ago") -> str | SafeString:
+    """A moment as "5 min ago", or as the time of day (``show="clock"``); a script puts it into the reader's zone."""
+    if moment is None:
+        return ""
+    moment = moment.astimezone(dt.UTC)
+    text = f"{moment:%H:%M:%S}" if show == "clock" else wording.ago(moment, context["now"])
+    return format_html(
+        '<time datetime="{}" title="{}" data-show="{}">{}</time>',
+        moment.isoformat(timespec="milliseconds"),
+        f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC",
+        show,
+        text,
+    )
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """0.62 as "62%"; nothing where there is no number, which is not 0."""
+    return wording.percent(value)
+
+
+@register.filter
+def milliseconds(value: int | None) -> str:
+    return wording.duration(value / 1000) if value is not None else ""
+
+
+@register.filter
+def chars(count: int | None) -> str:
+    """A length of text: "840 characters", "5.2 million characters"."""
+    return wording.characters(count or 0)
+
+
+@register.filter
+def short(identifier: object) -> str:
+    """The beginning of a run id: long enough to tell runs of the same millisecond apart from all others."""
+    return str(identifier)[:13]
+
+
+@register.filter
+def plural(count: int, noun: str) -> str:
+    """``3|plural:"step"`` is "3 steps"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+@register.filter
+def status_word(status: str) -> str:
+    return wording.word(status)
+
+
+@register.filter
+def share(value: float) -> str:
+    """A position or width inside an SVG, as a share of it."""
+    return f"{value * 100:.2f}%"
+
+
+@register.filter
+def span(ends: tuple[float, float]) -> str:
+    return share(ends[1] - ends[0])
+
+
+@register.filter
+def whole(value: float) -> str:
+    return waterfall.whole(value)
+
+
+@register.filter
+def as_text(value: Any) -> str:
+    """Whatever an agent put where a text was expected, as text."""
+    return "" if value is None else step_config.value_text(value)
+
+
+_NUMBER = re.compile(r"\b\d+(?:\.\d+)?%|\b\d+ of (?:the )?\d+\b")
+
+
+@register.filter
+def emphasise(sentence: str) -> SafeString:
+    """The sentence with its figures in bold. Escaped first: names in it come from agents."""
+    return mark_safe(_NUMBER.sub(r"<b>\g<0></b>", escape(sentence)))  # noqa: S308

@@ -1,0 +1,31 @@
+"""What every page shares: the shell's navigation, the reader's role, and the one reading of the clock."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from runs.access.roles import role_of
+from runs.models import Role
+
+NAVIGATION = (("Runs", "ui-runs", "r", "runs"), ("Pipelines", "ui-pipelines", "p", "pipelines"))
+
+
+def page(
+    request: HttpRequest, template: str, context: Mapping[str, Any] | None = None, *, status: int = 200
+) -> HttpResponse:
+    """Render ``template`` inside the shell. ``now`` may be given by the view, so that page and data agree."""
+    role = role_of(request.user)
+    shell = {
+        "nav": [
+            {"label": label, "url": reverse(name), "key": key, "icon": icon, "here": request.path.startswith(reverse(name))}
+            for label, name, key, icon in NAVIGATION
+        ],
+        "role_name": role.label if role is not None else "no role",
+        "can_operate": role is not None and role >= Role.OPERATOR,
+        "now": timezone.now(),
+    }
+    return render(request, template, {**shell, **(context or {})}, status=status)

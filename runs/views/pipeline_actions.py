@@ -1,0 +1,68 @@
+"""What an operator can do to pipelines: start one, and read the files again."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from runs.access.roles import name_of, role_required
+from runs.intake.accept import start
+from runs.intake.refusals import Refused
+from runs.models import Role
+from runs.pipelines import registry
+from runs.views.pipeline_page import render_pipeline
+
+SOURCE = "button"
+
+
+class BadJSON(Exception):
+    """What was typed is no JSON object; the message says where it stops being one."""
+
+
+@role_required(Role.OPERATOR)
+@require_POST
+def run_now(request: HttpRequest, name: str) -> HttpResponse:
+    """Start a run with the payload from the dialog; on a mistake the dialog opens again with what was typed."""
+    text = request.POST.get("payload", "")
+    try:
+        accepted = start(
+            pipeline=name,
+            payload=_object(text),
+            team="",
+            source=SOURCE,
+            started_by=name_of(request.user),
+            now=timezone.now(),
+        )
+    except (BadJSON, Refused) as error:
+        return render_pipeline(request, name, payload=text, problem=str(error), status=400)
+    if accepted.status == "deduplicated":
+        messages.info(request, f"No new run: {accepted.reason} This is the run it repeats.")
+    return redirect("ui-run", run_id=accepted.run_id)
+
+
+@role_required(Role.OPERATOR)
+@require_POST
+def reload(request: HttpRequest) -> HttpResponse:
+    report = registry.reload(now=timezone.now())
+    _tell(request, report)
+    return redirect("ui-pipelines")
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}", parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise BadJSON(f"Line {error.lineno}, column {error.colno}: {error.msg}.") from error
+    except RecursionError as error:
+        raise BadJSON("It is nested too deeply.") from error
+    if not isinstance(value, dict):
+        raise BadJSON("The payload must be a JSON object, written in braces: {...}.")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise BadJSON(f"{name} is not a number in JSON.")

@@ -1,0 +1,143 @@
+"""The runs list's query string, checked: a bad value is refused with the allowed ones, never replaced by a default."""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from runs.models import Run, RunStatus
+
+STAGES = ("production", "testing")
+PERIODS = {
+    "1h": ("Last hour", dt.timedelta(hours=1)),
+    "24h": ("Last 24 hours", dt.timedelta(days=1)),
+    "7d": ("Last 7 days", dt.timedelta(days=7)),
+    "30d": ("Last 30 days", dt.timedelta(days=30)),
+}
+NAMES = ("status", "pipeline", "stage", "team", "source", "period", "q")
+CURSORS = ("before", "after")
+_PREFIX = re.compile(r"[0-9a-f]{1,32}")
+
+
+class BadFilter(Exception):
+    """Carries one sentence per parameter that cannot be used."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Known:
+    """What may be asked for."""
+
+    pipelines: Collection[str]
+    teams: Collection[str]
+    sources: Collection[str]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Empty text and None mean "any"."""
+
+    status: str = ""
+    pipeline: str = ""
+    stage: str = ""
+    team: str = ""
+    source: str = ""
+    period: str = ""
+    q: str = ""
+    before: uuid.UUID | None = None
+    after: uuid.UUID | None = None
+
+    def chosen(self) -> dict[str, str]:
+        """The filters that are set, as they stand in a query string; cursors left out."""
+        return {name: getattr(self, name) for name in NAMES if getattr(self, name)}
+
+    def apply(self, runs: "QuerySet[Run]", *, now: dt.datetime) -> "QuerySet[Run]":
+        for field, value in (
+            ("status", self.status),
+            ("pipeline_name", self.pipeline),
+            ("stage", self.stage),
+            ("team", self.team),
+            ("source", self.source),
+        ):
+            if value:
+                runs = runs.filter(**{field: value})
+        if self.period:
+            since = now - PERIODS[self.period][1]
+            # Ids begin with the time they were made, so the primary key bounds the scan.
+            runs = runs.filter(id__gte=_first_id_at(since), triggered_at__gte=since)
+        if self.q:
+            low, high = _id_range(self.q)
+            runs = runs.filter(id__gte=low, id__lte=high)
+        return runs
+
+
+def parse(query: QueryDict, known: Known) -> Filters:
+    """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values."""
+    values, problems = _read(query)
+    allowed: Mapping[str, Collection[str]] = {
+        "status": RunStatus.values,
+        "pipeline": known.pipelines,
+        "stage": STAGES,
+        "team": known.teams,
+        "source": known.sources,
+        "period": PERIODS,
+    }
+    for name, choices in allowed.items():
+        if values[name] and values[name] not in choices:
+            problems.append(f"{name} “{values[name][:80]}” is not known. {_say_allowed(values[name], choices)}")
+    values["q"] = values["q"].strip().lower().replace("-", "")
+    if values["q"] and not _PREFIX.fullmatch(values["q"]):
+        problems.append("q takes the beginning of a run id: up to 32 hex digits (0-9, a-f), dashes allowed.")
+    cursors = {name: _cursor(name, values.pop(name), problems) for name in CURSORS}
+    if cursors["before"] and cursors["after"]:
+        problems.append("before and after exclude each other.")
+    if problems:
+        raise BadFilter(problems)
+    return Filters(**values, **cursors)
+
+
+def _read(query: QueryDict) -> tuple[dict[str, str], list[str]]:
+    problems = []
+    for name in query:
+        if name not in NAMES and name not in CURSORS:
+            known = ", ".join(NAMES + CURSORS)
+            problems.append(f"There is no filter “{name[:80]}”. Filters are: {known}.")
+        elif len(query.getlist(name)) > 1:
+            problems.append(f"{name} is given more than once.")
+    return {name: query.get(name, "") for name in NAMES + CURSORS}, problems
+
+
+def _say_allowed(value: str, choices: Collection[str]) -> str:
+    if not choices:
+        return "There are none yet."
+    if len(choices) <= 12:
+        return f"Allowed: {', '.join(choices)}."
+    close = get_close_matches(value, choices, n=5, cutoff=0.4)
+    near = f" Close to it: {', '.join(close)}." if close else ""
+    return f"{len(choices)} are known.{near}"
+
+
+def _cursor(name: str, text: str, problems: list[str]) -> uuid.UUID | None:
+    if not text:
+        return None
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        problems.append(f"{name} must be a run id.")
+        return None
+
+
+def _first_id_at(moment: dt.datetime) -> uuid.UUID:
+    return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
+
+
+def _id_range(prefix: str) -> tuple[uuid.UUID, uuid.UUID]:
+    return uuid.UUID(prefix.ljust(32, "0")), uuid.UUID(prefix.ljust(32, "f"))

@@ -1,0 +1,185 @@
+"""The run page and its parts: what happened, step by step, and why each step was or was not trusted."""
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models.functions import Cast, Left, Length
+from django.db.models import TextField
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from runs.access.roles import role_required
+from runs.models import Role, Run, RunEvent, Step
+from runs.models.run import ENDED, IN_FLIGHT
+from runs.views import run_reads
+from runs.views.page import page
+from runs.views.runs_list import took
+from runs.views.step_panel import Panel, panels
+from runs.views.wording import RUN_MEANING
+
+# Beyond this many steps a page shows the overview, and each panel on its own when it is asked for.
+PANELS_AT_ONCE = 25
+PAYLOAD_HEAD = 20_000
+OVERVIEW_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """One line of the overview: a step that exists, or one that was not reached."""
+
+    name: str
+    step: Step | None
+
+    @property
+    def status(self) -> str:
+        return self.step.status if self.step else "planned"
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    now = timezone.now()
+    found = get_object_or_404(
+        Run.objects.select_related("version")
+        .defer("context", "payload", "version__source")
+        .annotate(payload_head=Left(Cast("payload", TextField()), PAYLOAD_HEAD))
+        .annotate(payload_chars=Length(Cast("payload", TextField()))),
+        id=run_id,
+    )
+    places = _places(found)
+    reached = [place for place in places if place.step]
+    shown = reached if len(reached) <= PANELS_AT_ONCE else []
+    log_events, older = run_reads.log_of(run_id)
+    context = {
+        **_head(found, now),
+        "places": places[:OVERVIEW_AT_ONCE],
+        "places_left": max(0, len(places) - OVERVIEW_AT_ONCE),
+        "panels": _panels(found, [place.step.id for place in shown if place.step]),
+        "panels_apart": bool(reached) and not shown,
+        "attention": _attention(reached),
+        "events": log_events,
+        "older_than": log_events[0].id if older else None,
+        "payload": _pretty(found.payload_head, found.payload_chars),
+        "payload_chars": found.payload_chars,
+        "stream": _stream(found, log_events),
+    }
+    return page(request, "runs/detail.html", context)
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def head(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """The header and the overview of steps as they are now."""
+    now = timezone.now()
+    found = get_object_or_404(
+        Run.objects.select_related("version").defer("context", "payload", "version__source"), id=run_id
+    )
+    places = _places(found)
+    context = {
+        **_head(found, now),
+        "places": places[:OVERVIEW_AT_ONCE],
+        "places_left": max(0, len(places) - OVERVIEW_AT_ONCE),
+        "attention": _attention([place for place in places if place.step]),
+    }
+    return page(request, "runs/detail.html#top", context)
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def step(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
+    """One step's panel: a part for the run page, a page of its own for those who follow the link."""
+    return _step_answer(request, get_object_or_404(run_reads.outline(Step.objects.filter(id=step_id))))
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def step_by_name(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """The same by the step's name, which is all that an event of the log knows."""
+    steps = run_reads.outline(Step.objects.filter(run_id=run_id, name=request.GET.get("name", "")))
+    return _step_answer(request, get_object_or_404(steps))
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def log(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """Earlier lines of the log."""
+    found = get_object_or_404(Run.objects.only("id", "pipeline_name", "status"), id=run_id)
+    before = request.GET.get("before", "")
+    if before and not before.isdigit():
+        raise Http404
+    events, older = run_reads.log_of(run_id, before=int(before) if before else None)
+    context = {"run": found, "events": events, "older_than": events[0].id if older else None}
+    template = "runs/detail.html#log_lines" if request.headers.get("HX-Request") else "runs/log.html"
+    return page(request, template, context)
+
+
+def _step_answer(request: HttpRequest, found: Step) -> HttpResponse:
+    owner = Run.objects.select_related("version").defer("context", "payload", "version__source").get(id=found.run_id)
+    [panel] = _panels(owner, [found.id])
+    template = "runs/detail.html#panel" if request.headers.get("HX-Request") else "runs/step.html"
+    return page(request, template, {"panel": panel, "run": owner})
+
+
+def _head(found: Run, now: dt.datetime) -> dict[str, Any]:
+    return {
+        "now": now,
+        "run": found,
+        "meaning": RUN_MEANING[found.status],
+        "took": took(found, now),
+        "can_cancel": found.status not in ENDED,
+        "in_flight": found.status in IN_FLIGHT,
+    }
+
+
+def _places(found: Run) -> list[Place]:
+    """The steps of the pipeline in order, as far as they were reached, then those that were not."""
+    steps = list(run_reads.outline(run_reads.steps_of(found.id)))
+    by_name = {step.name: step for step in steps}
+    planned = [str(definition.get("name")) for definition in definitions(found).values()]
+    places = [Place(name, by_name.pop(name, None)) for name in planned]
+    return places + [Place(step.name, step) for step in steps if step.name in by_name]
+
+
+def definitions(found: Run) -> dict[str, Mapping[str, Any]]:
+    """The steps as the version the run executes defines them, by name."""
+    return {
+        str(definition.get("name")): definition
+        for definition in found.version.config.get("steps", [])
+        if isinstance(definition, dict)
+    }
+
+
+def _panels(found: Run, step_ids: list[uuid.UUID]) -> list[Panel]:
+    steps = list(run_reads.with_heads(Step.objects.filter(id__in=step_ids)).order_by("index", "id"))
+    signals = list(run_reads.signals_of(step_ids))
+    retries = run_reads.retries_of(found.id)
+    return panels(steps, signals, retries, definitions(found))
+
+
+def _attention(places: list[Place]) -> Place | None:
+    """The step that decided how the run stands, when that is one a reader should see first."""
+    return next((place for place in reversed(places) if place.status in {"escalated", "aborted", "failed"}), None)
+
+
+def _stream(found: Run, events: list[RunEvent]) -> str:
+    if found.status in ENDED:
+        return ""
+    after = events[-1].id if events else 0
+    return f"{reverse('ui-run-events', args=[found.id])}?after={after}"
+
+
+def _pretty(text: str, chars: int) -> str:
+    """JSON with indents when all of it is here; its beginning as it is otherwise."""
+    if chars > PAYLOAD_HEAD:
+        return text
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text

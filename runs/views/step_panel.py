@@ -1,0 +1,263 @@
+"""One step as the run page shows it: the Trust panel's parts, put together from rows already read."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from runs.models import RunEvent, Signal, Step
+from runs.models.signal import SignalKind, SignalState
+from runs.models.step import UNFINISHED
+from runs.trust.narrative import narrative, verdict
+from runs.trust.waterfall import Waterfall, waterfall
+from runs.views import step_config
+from runs.views.run_reads import JSON_INLINE, TEXT_HEAD
+from runs.views.wording import STEP_MEANING
+
+# Fields of the contract that the panel shows in places of their own.
+_CONTRACT = {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "uncertainties"}
+_MANY = 200
+MODES = {"reviewer": "critic", "challenger": "independent"}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A long text: its beginning, its true size, and where all of it can be read."""
+
+    title: str
+    head: str
+    chars: int
+    url: str
+
+    @property
+    def cut(self) -> bool:
+        return self.chars > len(self.head)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What one agent was asked and answered."""
+
+    key: str
+    title: str
+    who: str
+    asked: Text
+    answered: Text
+    state: str = ""
+
+
+@dataclass(frozen=True)
+class Chip:
+    label: str
+    value: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    step: Step
+    report: Mapping[str, Any] | None
+    meaning: str
+    verdict: str
+    sentences: Sequence[str]
+    picture: Waterfall | None
+    enforced: bool
+    claims: Sequence[Mapping[str, Any]]
+    claims_left: int
+    claims_backed: int
+    grounding: Signal | None
+    verifier: Signal | None
+    checks: Sequence[Signal]
+    missing: Sequence[Signal]
+    pending: Sequence[Signal]
+    wide_gap: bool
+    trace_cut: bool
+    reset: str
+    talks: Sequence[Talk]
+    chips: Sequence[Chip]
+    config: Sequence[tuple[str, str]]
+    definition: str
+    answer: Sequence[tuple[str, Any]]
+    uncertainties: Sequence[str]
+    retries: Sequence[RunEvent]
+    earlier: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    earlier_count: int = 0
+    trace_url: str = ""
+    trace_events: int | None = None
+
+    @property
+    def number(self) -> float | None:
+        return self.step.combined_trust
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the explanation is open when the page opens."""
+        return self.step.status in {"escalated", "aborted"}
+
+    @property
+    def unfinished(self) -> bool:
+        return self.step.status in UNFINISHED
+
+
+def panels(
+    steps: Sequence[Step],
+    signals: Sequence[Signal],
+    retries: Sequence[RunEvent],
+    definitions: Mapping[str, Mapping[str, Any]],
+) -> list[Panel]:
+    """Panels in the order of ``steps``; ``definitions`` are those of the version the run executes, by name."""
+    by_step: dict[uuid.UUID, list[Signal]] = defaultdict(list)
+    for signal in signals:
+        by_step[signal.step_id].append(signal)
+    tries: dict[str, list[RunEvent]] = defaultdict(list)
+    for event in retries:
+        tries[event.step_name].append(event)
+    return [_panel(step, by_step[step.id], tries[step.name], definitions.get(step.name, {})) for step in steps]
+
+
+def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition: Mapping[str, Any]) -> Panel:
+    report = step.trust_report or None
+    passes = step.earlier or []
+    current = _of_current_pass(signals, passes, step.iteration_count or 0)
+    verifier = _one(current, SignalKind.VERIFIER)
+    grounding = _one(current, SignalKind.GROUNDING)
+    checks = [signal for signal in current if signal.kind == SignalKind.CHECK]
+    claims = _claims(grounding)
+    backed = sum(1 for claim in claims if claim.get("supported"))
+    calibration = _stage(report, "calibration")
+    return Panel(
+        step=step,
+        report=report,
+        meaning=STEP_MEANING.get(step.status, ""),
+        verdict=verdict(report) if report else "",
+        sentences=narrative(report) if report else [],
+        picture=waterfall(report) if report else None,
+        enforced=any(stage.get("enforced") for stage in (report or {}).get("stages", ())),
+        claims=claims[:_MANY],
+        claims_left=max(0, len(claims) - _MANY),
+        claims_backed=backed,
+        grounding=grounding,
+        verifier=verifier,
+        checks=checks,
+        missing=[signal for signal in current if signal.kind != SignalKind.CHECK and signal.state == SignalState.FAILED],
+        pending=[signal for signal in current if signal.state == SignalState.PENDING],
+        wide_gap=bool((report or {}).get("wide_gap")),
+        trace_cut=bool(backed < len(claims) and grounding and (_detail(grounding).get("trace_cut"))),
+        reset=_sentence((calibration.get("inputs") or {}).get("reset")),
+        talks=_talks(step, current),
+        chips=_chips(step),
+        config=step_config.rows(definition),
+        definition=step_config.written(definition),
+        answer=_answer(step.answer),
+        uncertainties=_uncertainties(step.answer),
+        retries=retries,
+        earlier=[{**one, "number": number} for number, one in enumerate(passes, 1)] if len(passes) > 1 else [],
+        earlier_count=step.iteration_count or 0,
+        trace_url=reverse("ui-step-trace", args=[step.id]) if step.agent_trace_events else "",
+        trace_events=step.agent_trace_events,
+    )
+
+
+def _of_current_pass(signals: list[Signal], passes: Sequence[Mapping[str, Any]], count: int) -> list[Signal]:
+    """The signals of the pass that counts: the chosen one once it is chosen, else the latest."""
+    chosen = next((number for number, one in enumerate(passes) if one.get("chosen")), None)
+    number = chosen if chosen is not None else count
+    of_number = [signal for signal in signals if signal.iteration == number]
+    latest = max((signal.iteration for signal in signals), default=0)
+    return of_number or [signal for signal in signals if signal.iteration == latest]
+
+
+def _one(signals: Iterable[Signal], kind: str) -> Signal | None:
+    return next((signal for signal in signals if signal.kind == kind), None)
+
+
+def _detail(signal: Any) -> Mapping[str, Any]:
+    return signal.small_detail or {}
+
+
+def _claims(grounding: Signal | None) -> list[Mapping[str, Any]]:
+    if grounding is None:
+        return []
+    claims = _detail(grounding).get("claims")
+    return [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+
+
+def _stage(report: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    return next((stage for stage in (report or {}).get("stages", ()) if stage.get("stage") == name), {})
+
+
+def _sentence(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _talks(step: Any, signals: Sequence[Any]) -> list[Talk]:
+    talks = []
+    if step.prompt_chars or step.raw_output_chars:
+        talks.append(
+            Talk(
+                key=f"{step.id}-primary",
+                title="The agent",
+                who=_who(step.agent or step.executor, step.model, step.provider),
+                asked=_text("Asked", step, "prompt", "ui-step-text"),
+                answered=_text("Answered", step, "raw_output", "ui-step-text"),
+            )
+        )
+    for signal in signals:
+        if signal.kind == SignalKind.CHECK or not (signal.prompt_chars or signal.raw_output_chars):
+            continue
+        talks.append(
+            Talk(
+                key=str(signal.id),
+                title=_judge_title(signal),
+                who=_who(signal.agent, signal.model, signal.provider),
+                asked=_text("Asked", signal, "prompt", "ui-signal-text"),
+                answered=_text("Answered", signal, "raw_output", "ui-signal-text"),
+                state=signal.state,
+            )
+        )
+    return talks
+
+
+def _judge_title(signal: Any) -> str:
+    if signal.kind == SignalKind.GROUNDING:
+        return "The grounding judge"
+    mode = _detail(signal).get("mode", "")
+    return f"The verifier ({MODES.get(mode, mode)})" if mode else "The verifier"
+
+
+def _who(agent: str, model: str, provider: str) -> str:
+    return ", ".join(part for part in (agent, model, provider) if part)
+
+
+def _text(title: str, row: Any, name: str, view: str) -> Text:
+    head = getattr(row, f"{name}_head") or ""
+    chars = getattr(row, f"{name}_chars") or 0
+    return Text(title=title, head=head[:TEXT_HEAD], chars=chars, url=reverse(view, args=[row.id, name]))
+
+
+def _chips(step: Step) -> list[Chip]:
+    chips = []
+    if step.prompt_hash:
+        query = urlencode({"step": step.name, "hash": step.prompt_hash})
+        chips.append(Chip("template", step.prompt_hash, f"{reverse('ui-prompt')}?{query}"))
+    if step.agent_version:
+        query = urlencode({"agent": step.agent, "version": step.agent_version})
+        chips.append(Chip("agent", step.agent_version[:12], f"{reverse('ui-agent')}?{query}"))
+    return chips
+
+
+def _answer(answer: Any) -> list[tuple[str, Any]]:
+    """The fields of the answer beyond the contract's own, short ones as text, nested ones as JSON."""
+    if not isinstance(answer, dict):
+        return []
+    shown = [(name, value) for name, value in answer.items() if name not in _CONTRACT and value not in ({}, [], "", None)]
+    return [(str(name), step_config.value_text(value)[:JSON_INLINE]) for name, value in shown[:_MANY]]
+
+
+def _uncertainties(answer: Any) -> list[str]:
+    given = answer.get("uncertainties") if isinstance(answer, dict) else None
+    return [step_config.value_text(item) for item in given[:_MANY]] if isinstance(given, list) else []

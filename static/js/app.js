@@ -1,0 +1,132 @@
+// Times, copy buttons, dialogs, keys and polling: everything here is an extra; pages can be read without it.
+(function () {
+  "use strict";
+
+  const MINUTE = 60, HOUR = 3600, DAY = 86400;
+  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+  const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const longDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+  function ago(then, now) {
+    const seconds = Math.round((now - then) / 1000);
+    if (seconds < 5) return "just now";
+    if (seconds < MINUTE) return `${seconds} s ago`;
+    if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
+    if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
+    if (seconds < 7 * DAY) return `${Math.floor(seconds / DAY)} d ago`;
+    return then.getFullYear() === now.getFullYear() ? shortDate.format(then) : longDate.format(then);
+  }
+
+  function localise(root) {
+    const now = new Date();
+    for (const element of root.querySelectorAll("time[datetime]")) {
+      const then = new Date(element.dateTime);
+      if (Number.isNaN(then.getTime())) continue;
+      element.title = exact.format(then);
+      const text = element.dataset.show === "clock" ? clock.format(then) : ago(then, now);
+      if (element.textContent !== text) element.textContent = text;
+    }
+  }
+
+  window.vectorstep = { localise };
+
+  function copy(button) {
+    navigator.clipboard.writeText(button.dataset.copy).then(() => {
+      announce("Copied");
+      button.classList.add("done");
+      setTimeout(() => button.classList.remove("done"), 1200);
+    });
+  }
+
+  function announce(text) {
+    const region = document.getElementById("announce");
+    if (region) region.textContent = text;
+  }
+
+  document.addEventListener("click", (event) => {
+    const copier = event.target.closest("[data-copy]");
+    if (copier) copy(copier);
+    const opener = event.target.closest("[data-opens]");
+    if (opener) {
+      const dialog = document.getElementById(opener.dataset.opens);
+      if (dialog) { event.preventDefault(); dialog.showModal(); }
+    }
+    const closer = event.target.closest("[data-closes]");
+    if (closer) closer.closest("dialog").close();
+    if (event.target instanceof HTMLDialogElement) event.target.close();
+  });
+
+  // A form that changes as its fields change still has its button for those without scripts.
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form[data-auto]");
+    if (form) form.requestSubmit();
+  });
+  document.addEventListener("submit", (event) => {
+    for (const field of event.target.querySelectorAll("[data-drop-empty]")) if (!field.value) field.disabled = true;
+  });
+  window.addEventListener("pageshow", () => {
+    for (const field of document.querySelectorAll("[data-drop-empty]")) field.disabled = false;
+  });
+
+  let prefix = "";
+  let prefixTimer = 0;
+  const GO = document.querySelectorAll("[data-key]");
+
+  function typing(target) {
+    return target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key === "/") {
+      const field = [...document.querySelectorAll("input[type=search]")].find((item) => item.offsetParent);
+      if (field) { event.preventDefault(); field.focus(); field.select(); }
+    } else if (event.key === "?") {
+      const sheet = document.getElementById("keys");
+      if (sheet) { event.preventDefault(); sheet.showModal(); }
+    } else if (prefix === "g") {
+      for (const link of GO) if (link.dataset.key === event.key) { event.preventDefault(); link.click(); break; }
+      prefix = "";
+    } else if (event.key === "g") {
+      prefix = "g";
+      clearTimeout(prefixTimer);
+      prefixTimer = setTimeout(() => { prefix = ""; }, 1500);
+    }
+  });
+
+  // Elements with data-every ask for a refresh, never while nobody looks.
+  for (const element of document.querySelectorAll("[data-every]")) {
+    setInterval(() => {
+      if (!document.hidden && element.isConnected && !document.querySelector("dialog[open]")) htmx.trigger(element, "refresh");
+    }, Number(element.dataset.every) * 1000);
+  }
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    for (const element of document.querySelectorAll("[data-every]")) htmx.trigger(element, "refresh");
+  });
+
+  // A part that is swapped keeps the disclosures its reader had opened.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const target = event.detail.target;
+    if (target) event.detail.requestConfig.open = [...target.querySelectorAll("details[id]")].map((item) => [item.id, item.open]);
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    for (const [id, open] of event.detail.requestConfig.open || []) {
+      const item = document.getElementById(id);
+      if (item && item.open !== open) item.open = open;
+    }
+  });
+  document.addEventListener("htmx:afterSettle", (event) => localise(event.detail.elt.parentElement || document));
+  document.addEventListener("htmx:responseError", () => announce("That part could not be loaded"));
+  document.addEventListener("toggle", (event) => { if (event.target.open) localise(event.target); }, true);
+
+  localise(document);
+  setInterval(() => { if (!document.hidden) localise(document); }, 10000);
+  for (const dialog of document.querySelectorAll("dialog[data-open-now]")) dialog.showModal();
+})();

@@ -1,0 +1,96 @@
+// The live tail: lines as they happen, and the parts of the page that a line says have changed.
+(function () {
+  "use strict";
+
+  const badge = document.getElementById("live");
+  const list = document.getElementById("log");
+  const follow = document.getElementById("follow");
+  const panels = document.getElementById("panels");
+  if (!badge || !window.EventSource) return;
+
+  const LINES = 2000;
+  const changed = new Set();
+  let timer = 0;
+
+  function atBottom() {
+    return list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+  }
+
+  function span(name, text) {
+    const element = document.createElement("span");
+    element.className = name;
+    element.textContent = text;
+    return element;
+  }
+
+  function line(event) {
+    const item = document.createElement("li");
+    item.id = `event-${event.id}`;
+    item.className = `log-line ${event.level}`;
+    const time = document.createElement("time");
+    time.dateTime = event.at;
+    time.dataset.show = "clock";
+    const text = span("log-text", event.message);
+    const step = span("log-step", event.step);
+    text.dir = step.dir = "auto";
+    item.append(time, span("log-kind", event.kind), step, text);
+    return item;
+  }
+
+  function append(event) {
+    if (document.getElementById(`event-${event.id}`)) return false;
+    const empty = document.getElementById("log-empty");
+    if (empty) empty.remove();
+    const stay = atBottom();
+    const item = line(event);
+    // A line that was committed late still goes where its id says.
+    let after = list.lastElementChild;
+    while (after && after.id.startsWith("event-") && Number(after.id.slice(6)) > event.id) after = after.previousElementSibling;
+    if (after) after.after(item); else list.prepend(item);
+    window.vectorstep.localise(item.parentElement === list ? item : list);
+    while (list.childElementCount > LINES) list.firstElementChild.remove();
+    if (stay) list.scrollTop = list.scrollHeight; else follow.hidden = false;
+    return true;
+  }
+
+  function refresh() {
+    timer = 0;
+    htmx.trigger("#top", "refresh");
+    for (const name of changed) {
+      const panel = [...panels.children].find((child) => child.dataset.step === name);
+      if (panel) htmx.trigger(panel, "refresh");
+      else if (panels.childElementCount < 40) {
+        htmx.ajax("GET", `${panels.dataset.stepUrl}?name=${encodeURIComponent(name)}`, { target: "#panels", swap: "beforeend" });
+      }
+    }
+    changed.clear();
+  }
+
+  function note(event) {
+    const ofStep = event.step && (event.kind.startsWith("step.") || event.kind.startsWith("signal."));
+    if (ofStep) changed.add(event.step);
+    if (ofStep || event.kind.startsWith("run.")) timer = timer || setTimeout(refresh, 250);
+  }
+
+  const source = new EventSource(badge.dataset.stream);
+  source.addEventListener("open", () => { badge.hidden = false; badge.classList.remove("lost"); badge.lastElementChild.textContent = "Live"; });
+  source.addEventListener("error", () => { badge.classList.add("lost"); badge.lastElementChild.textContent = "Connecting again"; });
+  source.addEventListener("log", (message) => {
+    const event = JSON.parse(message.data);
+    if (append(event)) note(event);
+  });
+  source.addEventListener("end", () => {
+    source.close();
+    badge.hidden = true;
+    clearTimeout(timer);
+    for (const panel of panels.children) if (panel.dataset.step) changed.add(panel.dataset.step);
+    refresh();
+    const cancel = document.getElementById("cancel-run");
+    if (cancel) cancel.remove();
+  });
+
+  follow.addEventListener("click", () => { list.scrollTop = list.scrollHeight; follow.hidden = true; });
+  list.addEventListener("scroll", () => { if (atBottom()) follow.hidden = true; });
+  list.scrollTop = list.scrollHeight;
+  window.addEventListener("pagehide", () => source.close());
+})();
