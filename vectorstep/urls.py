@@ -2,9 +2,10 @@ from django.urls import URLPattern, URLResolver, include, path
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("runs.api.urls")),
+    path("", include("runs.views.urls")),
 ]
 
-handler400 = "runs.api.errors.bad_request"
-handler403 = "runs.api.errors.forbidden"
-handler404 = "runs.api.errors.not_found"
-handler500 = "runs.api.errors.failed"
+handler400 = "runs.views.errors.bad_request"
+handler403 = "runs.views.errors.forbidden"
+handler404 = "runs.views.errors.not_found"
+handler500 = "runs.views.errors.server_error"

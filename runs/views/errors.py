@@ -1,13 +1,14 @@
 """The pages for what went wrong: what happened, and what to do next. JSON for those who did not ask for a page."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from runs.api import errors as api_errors
 from runs.views.page import page
 
 
@@ -23,40 +24,46 @@ def bad_value(request: HttpRequest, problems: Sequence[str], *, back: str, back_
     return page(request, "error.html", context, status=400)
 
 
-def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not _wants_page(request):
+        return api_errors.bad_request(request, exception)
     return _answer(request, 400, "That request could not be understood", "Go back and try it again.")
 
 
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    detail = str(exception) if exception else "Ask an admin for the role it needs."
-    return _answer(request, 403, "You may not do that", detail)
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not _wants_page(request):
+        return api_errors.forbidden(request, exception)
+    return _answer(request, 403, "You may not do that", str(exception) or "Ask an admin for the role it needs.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _answer(
-        request, 403, "This form is out of date", "Open the page again and repeat the action; nothing was changed."
-    )
+    detail = "Open the page again and repeat the action; nothing was changed."
+    if not _wants_page(request):
+        return api_errors.forbidden(request, PermissionDenied(f"{reason} Send a token, or the page's CSRF token."))
+    return _answer(request, 403, "This form is out of date", detail)
 
 
-def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(request, 404, "There is nothing here", "The address may be mistyped, or the thing was removed.")
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not _wants_page(request):
+        return api_errors.not_found(request, exception)
+    return _answer(request, 404, "There is nothing here", "The address may be mistyped, or what it led to was removed.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Leans on nothing that may be what broke: no database, no session."""
     if not _wants_page(request):
-        return JsonResponse({"error": "internal error"}, status=500)
+        return api_errors.failed(request)
     return HttpResponse(render_to_string("500.html"), status=500)
 
 
 def _answer(request: HttpRequest, code: int, heading: str, detail: str) -> HttpResponse:
-    if not _wants_page(request):
-        return JsonResponse({"error": heading, "detail": detail}, status=code)
-    context: dict[str, Any] = {"code": code, "heading": heading, "detail": detail}
+    context = {"code": code, "heading": heading, "detail": detail}
     if request.user.is_authenticated:
-        return page(request, "error.html", {**context, "back": reverse("ui-runs"), "back_label": "All runs"}, status=code)
+        back = {"back": reverse("ui-runs"), "back_label": "All runs"}
+        return page(request, "error.html", {**context, **back}, status=code)
     return render(request, "error_outside.html", context, status=code)
 
 
 def _wants_page(request: HttpRequest) -> bool:
-    return request.path.startswith("/ui/") or "text/html" in request.headers.get("Accept", "")
+    """Pages for the pages' own paths, and for a browser that strayed; JSON for programs."""
+    return api_errors.is_html(request) or "text/html" in request.headers.get("Accept", "")
