@@ -20,7 +20,9 @@ def user(name: str = "", *, role: str = "viewer", password: str = "secret") -> U
     return person
 
 
-def version(name: str = "checkout-error-rate", *, steps: list[dict[str, Any]] | None = None, **config: Any) -> PipelineVersion:
+def version(
+    name: str = "checkout-error-rate", *, steps: list[dict[str, Any]] | None = None, **config: Any
+) -> PipelineVersion:
     config = {"name": name, "stage": "production", "steps": steps if steps is not None else [step_config()], **config}
     digest = hashlib.sha256(repr(sorted(config.items(), key=str)).encode()).hexdigest()
     row, _ = PipelineVersion.objects.get_or_create(
@@ -111,7 +113,7 @@ def worked_example(**changes: Any) -> dict[str, Any]:
     inputs: dict[str, Any] = {
         "self_report": 0.95,
         "verifier": VerifierInput(score=0.85, combination_strategy="veto"),
-        "calibration": CalibrationInput(enforce=True, n=50, n_min=20, accuracy=0.62, lo=0.48, hi=0.74),
+        "calibration": CalibrationInput(enforce=True, n=50, n_min=20, accuracy=0.62, lo=0.9, hi=1.0),
         "grounding": GroundingInput(enforce=True, score=0.5, supported=3, total=6),
         "checks": [CheckInput(name="still_breaching", passed=True)],
         "confidence_threshold": 0.75,
@@ -129,4 +131,6 @@ def signal(of: Step, kind: str, **fields: Any) -> Signal:
 
 
 def event(of: Run, message: str = "Step begins.", **fields: Any) -> RunEvent:
-    return RunEvent.objects.create(run=of, **{"at": of.triggered_at, "kind": "step.started", "message": message, **fields})
+    return RunEvent.objects.create(
+        run=of, **{"at": of.triggered_at, "kind": "step.started", "message": message, **fields}
+    )

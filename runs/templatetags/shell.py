@@ -66,8 +66,9 @@ def percent(value: float | None) -> str:
 
 
 @register.filter
-def milliseconds(value: int | None) -> str:
-    return wording.duration(value / 1000) if value is not None else ""
+def milliseconds(value: int | str | None) -> str:
+    """A duration; "" for none, and for what a template could not find."""
+    return wording.duration(value / 1000) if isinstance(value, int) else ""
 
 
 @register.filter

@@ -21,7 +21,13 @@ def page(
     role = role_of(request.user)
     shell = {
         "nav": [
-            {"label": label, "url": reverse(name), "key": key, "icon": icon, "here": request.path.startswith(reverse(name))}
+            {
+                "label": label,
+                "url": reverse(name),
+                "key": key,
+                "icon": icon,
+                "here": request.path.startswith(reverse(name)),
+            }
             for label, name, key, icon in NAVIGATION
         ],
         "role_name": role.label if role is not None else "no role",

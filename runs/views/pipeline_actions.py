@@ -47,8 +47,14 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 @role_required(Role.OPERATOR)
 @require_POST
 def reload(request: HttpRequest) -> HttpResponse:
+    """Read the files again and say what came of it."""
     report = registry.reload(now=timezone.now())
-    _tell(request, report)
+    text = f"{len(report.loaded)} files read, {len(report.changed)} changed, {len(report.removed)} gone."
+    if report.problems:
+        files = {problem.file for problem in report.problems}
+        messages.warning(request, f"{text} {len(files)} with errors: they are listed below.")
+    else:
+        messages.success(request, f"{text} No errors.")
     return redirect("ui-pipelines")
 
 

@@ -23,7 +23,12 @@ DESCRIPTION_HEAD = 300
 @require_GET
 def pipelines(request: HttpRequest) -> HttpResponse:
     rows = list(with_last_run(summarised(Pipeline.objects.all())).order_by("name", "file"))
-    last = {run.id: run for run in Run.objects.filter(id__in=[row.last_id for row in rows if row.last_id]).only("status", "triggered_at")}
+    last = {
+        run.id: run
+        for run in Run.objects.filter(id__in=[row.last_id for row in rows if row.last_id]).only(
+            "status", "triggered_at"
+        )
+    }
     for row in rows:
         row.last = last.get(row.last_id)
     gone = [row for row in rows if not row.present]

@@ -17,7 +17,9 @@ def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Cancel the run, and say so, or say that it had ended before."""
     get_object_or_404(Run.objects.only("id"), id=run_id)
     if cancel_run(run_id=run_id, by=name_of(request.user), now=timezone.now()):
-        messages.success(request, "The run is cancelled. What was waiting will not start; running agents are told to stop.")
+        messages.success(
+            request, "The run is cancelled. What was waiting will not start; running agents are told to stop."
+        )
     else:
         messages.info(request, "The run had ended before it could be cancelled.")
     return redirect("ui-run", run_id=run_id)

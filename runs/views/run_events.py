@@ -19,7 +19,6 @@ from typing import Any
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
 from runs.models import Role, Run, RunEvent

@@ -84,7 +84,9 @@ def _flow(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append(("Tries", f"{retry.get('attempts', 3)}, {retry.get('backoff', 'fixed')} delay"))
     loop = definition.get("loop_until")
     if isinstance(loop, dict):
-        found.append(("Repeats", f"until {percent(loop.get('confidence'))}, at most {loop.get('max_iterations', 3)} times"))
+        found.append(
+            ("Repeats", f"until {percent(loop.get('confidence'))}, at most {loop.get('max_iterations', 3)} times")
+        )
     failure = definition.get("on_failure")
     policy = failure.get("policy") if isinstance(failure, dict) else failure
     if policy == "continue":

@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from runs.models import RunEvent, Signal, Step
 from runs.models.signal import SignalKind, SignalState
 from runs.models.step import UNFINISHED
-from runs.trust.narrative import narrative, verdict
+from runs.trust.narrative import narrative, percents, verdict
 from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
 from runs.views.run_reads import JSON_INLINE, TEXT_HEAD
@@ -62,6 +62,7 @@ class Panel:
     step: Step
     report: Mapping[str, Any] | None
     meaning: str
+    big: str
     verdict: str
     sentences: Sequence[str]
     picture: Waterfall | None
@@ -73,7 +74,7 @@ class Panel:
     verifier: Signal | None
     checks: Sequence[Signal]
     missing: Sequence[Signal]
-    pending: Sequence[Signal]
+    awaited: Sequence[str]
     wide_gap: bool
     trace_cut: bool
     reset: str
@@ -88,10 +89,6 @@ class Panel:
     earlier_count: int = 0
     trace_url: str = ""
     trace_events: int | None = None
-
-    @property
-    def number(self) -> float | None:
-        return self.step.combined_trust
 
     @property
     def in_doubt(self) -> bool:
@@ -133,7 +130,8 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         step=step,
         report=report,
         meaning=STEP_MEANING.get(step.status, ""),
-        verdict=verdict(report) if report else "",
+        big=_number(report),
+        verdict=_verdict(report),
         sentences=narrative(report) if report else [],
         picture=waterfall(report) if report else None,
         enforced=any(stage.get("enforced") for stage in (report or {}).get("stages", ())),
@@ -143,8 +141,10 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         grounding=grounding,
         verifier=verifier,
         checks=checks,
-        missing=[signal for signal in current if signal.kind != SignalKind.CHECK and signal.state == SignalState.FAILED],
-        pending=[signal for signal in current if signal.state == SignalState.PENDING],
+        missing=[
+            signal for signal in current if signal.kind != SignalKind.CHECK and signal.state == SignalState.FAILED
+        ],
+        awaited=_awaited(definition, current),
         wide_gap=bool((report or {}).get("wide_gap")),
         trace_cut=bool(backed < len(claims) and grounding and (_detail(grounding).get("trace_cut"))),
         reset=_sentence((calibration.get("inputs") or {}).get("reset")),
@@ -188,6 +188,31 @@ def _claims(grounding: Signal | None) -> list[Mapping[str, Any]]:
 
 def _stage(report: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
     return next((stage for stage in (report or {}).get("stages", ()) if stage.get("stage") == name), {})
+
+
+def _number(report: Mapping[str, Any] | None) -> str:
+    """The trust as the verdict writes it: where it matters, with the decimal that tells it from the threshold."""
+    if not report or report.get("combined_trust") is None:
+        return ""
+    return str(percents(report)(report["combined_trust"]))
+
+
+def _verdict(report: Mapping[str, Any] | None) -> str:
+    """The verdict without the number it begins with, which stands beside it in large."""
+    return verdict(report).removeprefix(f"{_number(report)} ") if report else ""
+
+
+def _awaited(definition: Mapping[str, Any], signals: Iterable[Signal]) -> list[str]:
+    """The signals the step wants and has not got yet."""
+    there = {(signal.kind, signal.position) for signal in signals}
+    wanted = []
+    if definition.get("verifier"):
+        wanted.append((SignalKind.VERIFIER, 0, "Verifier"))
+    if definition.get("grounding"):
+        wanted.append((SignalKind.GROUNDING, 0, "Grounding"))
+    checks = definition.get("deterministic_checks") or []
+    wanted += [(SignalKind.CHECK, number, f"Check {check.get('name', '')}") for number, check in enumerate(checks)]
+    return [name for kind, number, name in wanted if (kind, number) not in there]
 
 
 def _sentence(value: Any) -> str:
@@ -254,7 +279,9 @@ def _answer(answer: Any) -> list[tuple[str, Any]]:
     """The fields of the answer beyond the contract's own, short ones as text, nested ones as JSON."""
     if not isinstance(answer, dict):
         return []
-    shown = [(name, value) for name, value in answer.items() if name not in _CONTRACT and value not in ({}, [], "", None)]
+    shown = [
+        (name, value) for name, value in answer.items() if name not in _CONTRACT and value not in ({}, [], "", None)
+    ]
     return [(str(name), step_config.value_text(value)[:JSON_INLINE]) for name, value in shown[:_MANY]]
 
 

@@ -36,24 +36,32 @@ _JSON = {"parsed_output", "iterations", "agent_trace", "detail"}
 @role_required(Role.VIEWER)
 @require_GET
 def step_text(request: HttpRequest, step_id: uuid.UUID, part: str) -> HttpResponse:
-    step = get_object_or_404(Step.objects.only("id", "name", "run_id", "run__pipeline_name").select_related("run"), id=step_id)
-    return _text(request, Step.objects.filter(id=step_id), part, STEP_PARTS, step)
+    step = get_object_or_404(
+        Step.objects.only("id", "name", "run_id", "run__pipeline_name").select_related("run"), id=step_id
+    )
+    return _text(request, Step.objects.filter(id=step_id), part, STEP_PARTS, step=step)
 
 
 @role_required(Role.VIEWER)
 @require_GET
 def signal_text(request: HttpRequest, signal_id: uuid.UUID, part: str) -> HttpResponse:
     signal = get_object_or_404(
-        Signal.objects.only("id", "kind", "name", "step__name", "step__run_id", "step__run__pipeline_name").select_related(
-            "step__run"
-        ),
+        Signal.objects.only(
+            "id", "kind", "name", "step__name", "step__run_id", "step__run__pipeline_name"
+        ).select_related("step__run"),
         id=signal_id,
     )
-    return _text(request, Signal.objects.filter(id=signal_id), part, SIGNAL_PARTS, signal.step, signal)
+    return _text(request, Signal.objects.filter(id=signal_id), part, SIGNAL_PARTS, step=signal.step, signal=signal)
 
 
 def _text(
-    request: HttpRequest, rows: "QuerySet[Any]", part: str, parts: dict[str, str], step: Step, signal: Signal | None = None
+    request: HttpRequest,
+    rows: "QuerySet[Any]",
+    part: str,
+    parts: dict[str, str],
+    *,
+    step: Step,
+    signal: Signal | None = None,
 ) -> HttpResponse:
     if part not in parts:
         raise Http404
@@ -93,7 +101,13 @@ def trace(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
         return _one_event(request, step, events, _number(request, "event"))
     shown = [_event(event, number) for number, event in enumerate(events[start : start + EVENTS], start)]
     left = max(0, len(events) - start - EVENTS)
-    context = {"step": step, "trace": shown, "next": start + EVENTS if left else None, "left": left, "count": len(events)}
+    context = {
+        "step": step,
+        "trace": shown,
+        "next": start + EVENTS if left else None,
+        "left": left,
+        "count": len(events),
+    }
     template = "runs/trace.html#events" if request.headers.get("HX-Request") else "runs/trace.html"
     return page(request, template, context)
 
@@ -119,7 +133,13 @@ def _one_event(request: HttpRequest, step: Step, events: list[Any], number: int)
     return page(request, "runs/text.html", context)
 
 
-_ICONS = {"tool_call": "tool", "tool_result": "result", "text": "text", "thinking": "thought", "tool_denied": "cancelled"}
+_ICONS = {
+    "tool_call": "tool",
+    "tool_result": "result",
+    "text": "text",
+    "thinking": "thought",
+    "tool_denied": "cancelled",
+}
 _TITLES = {
     "tool_call": "Called",
     "tool_result": "Got back",

@@ -26,10 +26,7 @@ def prompt(request: HttpRequest) -> HttpResponse:
     if not (step and wanted):
         raise Http404
     texts = [("The template", shown.template[:HEAD], len(shown.template))] if shown else []
-    items = [
-        _entry(item, item.prompt_hash, shown, {"step": step, "hash": item.prompt_hash})
-        for item in history
-    ]
+    items = [_entry(item, item.prompt_hash, shown, {"step": step, "hash": item.prompt_hash}) for item in history]
     context = {"kind": "prompt", "of": step, "version": shown, "value": wanted[:80], "texts": texts, "history": items}
     return page(request, "runs/version.html", context)
 

@@ -6,7 +6,7 @@
   const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
   const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
   const longDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
   function ago(then, now) {
     const seconds = Math.round((now - then) / 1000);
