@@ -112,7 +112,7 @@ def measured(value: Any) -> Any:
         elif isinstance(item, str):
             chars += len(item)
         elif isinstance(item, Undefined):
-            item.used_by("list")  # type: ignore[attr-defined]
+            item.used_by("list")
         elif isinstance(item, Macro | LoopContext | Namespace):
             raise TemplateError("a macro, loop or namespace cannot be put into a list")
         if nodes % 1_000 == 0:

@@ -4,6 +4,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def words(text: str) -> frozenset[str]:
+    """The names in a text, for long lists of them in code."""
+    return frozenset(text.split())
+
+
 def closest(name: str, known: Iterable[str]) -> str | None:
     found = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return found[0] if found else None

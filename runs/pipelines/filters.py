@@ -13,19 +13,20 @@ from jinja2.runtime import LoopContext, Macro, Undefined
 from jinja2.utils import Namespace
 
 from runs.pipelines.budget import MAX_ITEMS, TemplateError, current, measured, text_of
+from runs.pipelines.closest import words
 from runs.pipelines.operations import formatted
 
 FORGIVING_FILTERS = frozenset({"default", "d"})
 FORGIVING_TESTS = frozenset({"defined", "undefined"})
-_FROM_JINJA = (
+_FROM_JINJA = words(
     "abs batch capitalize default d dictsort filesizeformat first float groupby indent int items last length count "
     "list lower map max min reject rejectattr reverse select selectattr slice sort title trim truncate unique upper "
     "wordcount"
-).split()  # noqa: SIM905
-_TESTS_FROM_JINJA = (
+)
+_TESTS_FROM_JINJA = words(
     "boolean defined divisibleby eq equalto == even false float ge >= gt greaterthan > in integer iterable le <= "
     "lower lt lessthan < mapping ne != none number odd sequence string true undefined upper"
-).split()  # noqa: SIM905
+)
 
 
 def limited_range(*bounds: int) -> list[int]:
@@ -200,7 +201,7 @@ def _collected(items: Iterator[Any]) -> list[Any]:
 
 
 def _all_filters() -> dict[str, Callable[..., Any]]:
-    chosen: dict[str, Callable[..., Any]] = {name: jinja_filters.FILTERS[name] for name in _FROM_JINJA}
+    chosen: dict[str, Any] = {name: jinja_filters.FILTERS[name] for name in _FROM_JINJA}
     for name in ("batch", "slice"):
         chosen[name] = _bounded_size(name, chosen[name])
     chosen.update(_OWN)
@@ -211,7 +212,7 @@ def _all_tests() -> dict[str, Callable[..., Any]]:
     return {name: _tested(name, jinja_tests.TESTS[name]) for name in _TESTS_FROM_JINJA}
 
 
-def _tested(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _tested(name: str, function: Any) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> bool:
         current().charge()

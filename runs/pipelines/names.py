@@ -34,13 +34,13 @@ Finding = tuple[int, str]
 """A line within the text (from 1), and what is wrong there."""
 
 
-def check_template(source: str, scope: Scope, *, shell: bool = False) -> list[Finding]:
+def check_template(source: str, scope: Scope, *, in_shell: bool = False) -> list[Finding]:
     try:
         tree = template_tree(source)
     except BadTemplate as error:
         return [(error.line, str(error))]
     found = list(_unknown(tree, scope))
-    return found or (list(_misplaced(tree)) if shell else [])
+    return found or (list(_misplaced(tree)) if in_shell else [])
 
 
 def check_expression(source: str, scope: Scope) -> list[Finding]:
@@ -65,7 +65,7 @@ def _unknown(tree: nodes.Template, scope: Scope) -> Iterator[Finding]:
 
 def _unknown_functions(tree: nodes.Template) -> Iterator[Finding]:
     for node in tree.find_all((nodes.Filter, nodes.Test)):
-        assert isinstance(node, nodes.Filter | nodes.Test)  # noqa: S101  what was asked for
+        assert isinstance(node, nodes.Filter | nodes.Test)
         known = FILTERS if isinstance(node, nodes.Filter) else TESTS
         if node.name not in known and node.name != EACH:
             kind = "filter" if isinstance(node, nodes.Filter) else "test"

@@ -40,9 +40,8 @@ def within(data: Any, location: Location) -> Location:
     """A pydantic location without the parts that are not in the data (the tags of unions)."""
     found: list[str | int] = []
     for position, part in enumerate(location):
-        if isinstance(data, Mapping) and part in data:
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+        inside = part in data if isinstance(data, Mapping) else isinstance(data, list) and isinstance(part, int)
+        if inside:
             data = data[part]
         elif position != len(location) - 1:
             continue

@@ -15,15 +15,15 @@ from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import Namespace
 
 from runs.pipelines.budget import TemplateError, current, measured, text_of
-from runs.pipelines.closest import closest, did_you_mean
+from runs.pipelines.closest import closest, did_you_mean, words
 from runs.pipelines.filters import EACH, FILTERS, FORGIVING_FILTERS, FORGIVING_TESTS, TESTS, each, limited_range
 from runs.pipelines.operations import binary, joined
 
 METHODS: dict[type, frozenset[str]] = {
-    str: frozenset(
+    str: words(
         "capitalize casefold count endswith find isalnum isalpha isdecimal isdigit islower isnumeric isspace isupper "
         "join lower lstrip partition removeprefix removesuffix replace rfind rpartition rsplit rstrip split "
-        "splitlines startswith strip swapcase title upper".split()
+        "splitlines startswith strip swapcase title upper"
     ),
     dict: frozenset({"get", "items", "keys", "values"}),
     list: frozenset({"count", "index"}),
@@ -31,7 +31,7 @@ METHODS: dict[type, frozenset[str]] = {
     float: frozenset({"is_integer"}),
     LoopContext: frozenset({"cycle", "changed"}),
 }
-_LOOP_FIELDS = frozenset("index index0 revindex revindex0 first last length depth depth0 previtem nextitem".split())
+_LOOP_FIELDS = words("index index0 revindex revindex0 first last length depth depth0 previtem nextitem")
 _LOOKUPS = (nodes.Name, nodes.Getattr, nodes.Getitem)
 _NOWHERE = object()
 
@@ -111,7 +111,7 @@ class Generator(CodeGenerator):
         forgiven = id(node) in self._forgiven
         parts, base = static_path(node)
         if not parts:
-            assert isinstance(node, nodes.Getitem)  # noqa: S101  anything else has a static part
+            assert isinstance(node, nodes.Getitem)  # anything else has a static part
             self.write("environment.item(")
             self._forgiving(node.node, frame)
             self.write(", ")
@@ -135,7 +135,7 @@ class Generator(CodeGenerator):
             self.write(", ")
         self.write(")")
 
-    def _forgiving(self, node: nodes.Expr, frame: Frame) -> None:
+    def _forgiving(self, node: nodes.Node, frame: Frame) -> None:
         """Visit a lookup whose absence the surrounding code handles itself."""
         if isinstance(node, _LOOKUPS):
             self._forgiven.add(id(node))
@@ -158,7 +158,8 @@ class Generator(CodeGenerator):
             return
         self.write("environment.method(")
         self.visit(target.node, frame)
-        self.write(f", {target.attr!r}, {path_text(*reversed(static_path(target)))!r}")
+        parts, base = static_path(target)
+        self.write(f", {target.attr!r}, {path_text(base, parts)!r}")
         self.signature(node, frame)
         self.write(")")
 
@@ -323,7 +324,7 @@ class Sandbox(SandboxedEnvironment):
         budget = current()
         budget.charge()
         if isinstance(value, Undefined):
-            return value.used_by(name)  # type: ignore[attr-defined]
+            return value.used_by(name)
         allowed = next((names for kind, names in METHODS.items() if isinstance(value, kind)), frozenset())
         if name not in allowed:
             raise TemplateError(f"{path}() cannot be called{did_you_mean(name, allowed) if allowed else ''}")
@@ -333,9 +334,9 @@ class Sandbox(SandboxedEnvironment):
             budget.charge(len(value) / 100)
         return measured(_plain(getattr(value, name)(*args, **kwargs)))
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(__obj, Undefined):
-            return __obj.used_by("call")  # type: ignore[attr-defined]
+            return __obj.used_by("call")
         if __obj is limited_range:
             return limited_range(*args)
         if __obj is dict or __obj is Namespace:
@@ -393,7 +394,7 @@ def _entry(value: Any, key: Any) -> Any:
     if isinstance(value, LoopContext) and key in _LOOP_FIELDS:
         return getattr(value, key)
     if isinstance(value, Namespace) and isinstance(key, str) and not key.startswith("_"):
-        return value._Namespace__attrs.get(key, _NOWHERE)  # type: ignore[attr-defined]
+        return value._Namespace__attrs.get(key, _NOWHERE)
     return _NOWHERE
 
 

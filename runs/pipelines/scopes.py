@@ -67,7 +67,7 @@ def _step(step: Step, scope: Scope) -> Iterator[Found]:
 
 def _check(check: Any, scope: Scope) -> Iterator[Found]:
     if isinstance(check, ShellCheck):
-        yield from _at(("run",), check_template(check.run, scope, shell=True))
+        yield from _at(("run",), check_template(check.run, scope, in_shell=True))
         after = scope.plus(dict.fromkeys(("result", "stdout", "stderr", "exit_code")))
         yield from _at(("expect",), check_expression(check.expect, after))
     elif isinstance(check, WebhookCheck):

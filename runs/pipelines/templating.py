@@ -39,7 +39,7 @@ CACHED = 1_024
 MAX_TEMPLATE_CHARS = 1_000_000
 _ENV = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _ENV_NAME = "environment variable"
-_FORBIDDEN = {
+_FORBIDDEN: dict[type[nodes.Node], str] = {
     nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import", nodes.Extends: "extends",
     nodes.Block: "block", nodes.ScopedEvalContextModifier: "autoescape", nodes.EvalContextModifier: "autoescape",
 }  # fmt: skip

@@ -235,7 +235,7 @@ class _Builder:
             container.mark.children[len(container.value)] = mark
             container.value.append(value)
             return
-        assert container.key is not None  # noqa: S101  the parser gives a key before each value
+        assert container.key is not None  # the parser gives a key before each value
         key, container.key = container.key, None
         mark.key_line = container.key_line
         if key == "<<":
