@@ -4,20 +4,23 @@ Values are as written in the file: texts may be templates, which is why numbers 
 defaults that an executor applies are given here as well, so that one place documents them.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from runs.pipelines.strict import Headers, Json, Seconds, Strict, Text, Url
+from runs.pipelines.strict import Headers, Json, Method, Seconds, Strict, Text, Url
+
+Number = int | float  # an argument written without quotes, handed on as its text
 
 
 class CommandConfig(Strict):
     """A local program: an argument list (never a shell), and files whose content makes its version."""
 
-    command: Annotated[list[Text], Field(min_length=1)]
+    command: Annotated[list[Text | Number], Field(min_length=1)]
     agent: Text | None = None
     model: str | None = None
-    env: dict[str, str] = {}
+    env: dict[str, str | Number] = {}
+    pass_env: list[Text] = []
     cwd: str | None = None
     version_files: list[Text] = []
     timeout_seconds: Seconds | None = None
@@ -41,7 +44,7 @@ class GatewayConfig(Strict):
 
 class WebhookConfig(Strict):
     url: Url
-    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    method: Method = "POST"
     content_type: Text | None = None
     headers: Headers = {}
     timeout_seconds: Seconds = 30
@@ -54,7 +57,7 @@ class PipelineConfig(Strict):
 
 class NotifyConfig(Strict):
     url: Url
-    method: Literal["POST", "PUT", "PATCH"] = "POST"
+    method: Method = "POST"
     headers: Headers = {}
     payload: dict[str, Json] = {}
     timeout_seconds: Seconds = 30

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,30 @@ def load_bytes(raw: bytes, label: str, library: Library) -> Loaded:
     except YamlProblem as error:
         return Loaded(label, name, source, problems=[Problem(label, error.line, field_path(error.path), error.message)])
     return _Reading(label, data, mark, library).loaded(name, source)
+
+
+def refuse_taken_names(loaded: list[Loaded], holders: dict[str, str]) -> list[Loaded]:
+    """Of files with one name, let one have it: the file that has it already, else the first by file name."""
+    files = {item.file: item for item in loaded}
+    while True:
+        owners: dict[str, str] = {}
+        for name, file in holders.items():
+            # A broken file keeps running its last good version, and so its name.
+            if files[file].problems or files[file].name == name:
+                owners[name] = file
+        for item in files.values():
+            if not item.problems:
+                owners.setdefault(item.name, item.file)
+        losers = [item for item in files.values() if not item.problems and owners[item.name] != item.file]
+        if not losers:
+            return list(files.values())
+        for item in losers:
+            files[item.file] = _refused(item, owners[item.name])
+
+
+def _refused(item: Loaded, owner: str) -> Loaded:
+    problem = Problem(item.file, item.name_line, "name", f"the name {item.name!r} is already used by {owner}")
+    return replace(item, config=None, digest="", problems=[problem])
 
 
 class _Reading:

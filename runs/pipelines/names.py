@@ -7,8 +7,8 @@ from jinja2 import nodes
 from jinja2.meta import find_undeclared_variables
 
 from runs.pipelines.closest import did_you_mean
+from runs.pipelines.compiling import path_text, static_path
 from runs.pipelines.filters import EACH, FILTERS, TESTS
-from runs.pipelines.sandbox import path_text, static_path
 from runs.pipelines.shell_words import ShellText, ShellTextError
 from runs.pipelines.templating import BadTemplate, expression_tree, template_tree
 

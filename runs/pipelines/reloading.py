@@ -3,7 +3,7 @@
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -12,8 +12,7 @@ from django.db import connection, transaction
 
 from runs.models import Pipeline, PipelineVersion
 from runs.pipelines.library import Library
-from runs.pipelines.loader import Loaded, load_directory
-from runs.pipelines.problems import Problem
+from runs.pipelines.loader import Loaded, load_directory, refuse_taken_names
 from runs.storable import storable, storable_text
 
 _ADVISORY_LOCK = 0x76737265  # "vsre": any number no other part of the service locks
@@ -71,30 +70,6 @@ def _holders(rows: dict[str, Pipeline], loaded: list[Loaded]) -> dict[str, str]:
     return {
         row.name: row.file for row in rows.values() if row.present and row.version_id is not None and row.file in exist
     }
-
-
-def refuse_taken_names(loaded: list[Loaded], holders: dict[str, str]) -> list[Loaded]:
-    """Of files with one name, let one have it: the file that has it already, else the first by file name."""
-    files = {item.file: item for item in loaded}
-    while True:
-        owners: dict[str, str] = {}
-        for name, file in holders.items():
-            # A broken file keeps running its last good version, and so its name.
-            if files[file].problems or files[file].name == name:
-                owners[name] = file
-        for item in files.values():
-            if not item.problems:
-                owners.setdefault(item.name, item.file)
-        losers = [item for item in files.values() if not item.problems and owners[item.name] != item.file]
-        if not losers:
-            return list(files.values())
-        for item in losers:
-            files[item.file] = _refused(item, owners[item.name])
-
-
-def _refused(item: Loaded, owner: str) -> Loaded:
-    problem = Problem(item.file, item.name_line, "name", f"the name {item.name!r} is already used by {owner}")
-    return replace(item, config=None, digest="", problems=[problem])
 
 
 def _renamed(row: Pipeline | None, item: Loaded) -> bool:

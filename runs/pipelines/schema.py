@@ -21,7 +21,7 @@ from runs.pipelines.signals_schema import (
     VerifierTrigger,
     WebhookCheck,
 )
-from runs.pipelines.strict import Fraction, Headers, Json, Name, Seconds, Strict, Text, Url
+from runs.pipelines.strict import Fraction, Headers, Json, Method, Name, Seconds, Strict, Text, Url
 from runs.pipelines.trigger import Trigger
 
 __all__ = [
@@ -62,7 +62,7 @@ def prompt_hash(template: str | None) -> str:
 
 class FailureWebhook(Strict):
     url: Url
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    method: Method = "POST"
     headers: Headers = {}
     payload: Json = None
     timeout_seconds: Seconds = 30

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from runs.pipelines.strict import Fraction, Headers, Json, Name, Seconds, Strict, Text, Url
+from runs.pipelines.strict import Fraction, Headers, Json, Method, Name, Seconds, Strict, Text, Url
 
 AgentKind = Literal["command", "gateway", "a2a", "agent"]
 OnError = Literal["ignore", "escalate"]
@@ -66,7 +66,7 @@ class WebhookCheck(Strict):
     type: Literal["webhook"]
     name: Name
     url: Url
-    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    method: Method = "POST"
     headers: Headers = {}
     payload: Json = None
     expect: Text = "response.status_code < 400"

@@ -1,8 +1,8 @@
 """The types every part of the pipeline schema is made of: nothing is coerced, nothing unknown is let in."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 
 class Strict(BaseModel):
@@ -33,6 +33,11 @@ def _header_name(name: str) -> str:
     return name
 
 
+def _upper(method: Any) -> Any:
+    return method.upper() if isinstance(method, str) else method
+
+
+Method = Annotated[Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], BeforeValidator(_upper)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_usable_name)]

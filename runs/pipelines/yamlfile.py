@@ -111,6 +111,10 @@ def _syntax(text: str, error: yaml.MarkedYAMLError, mark: Any) -> str:
     return "not valid YAML: " + " ".join(part for part in (error.context, error.problem) if part)
 
 
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 0
+
+
 class _Builder:
     def __init__(self) -> None:
         self.stack: list[_Open] = []
@@ -124,13 +128,13 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise YamlProblem(event.start_mark.line + 1, "a second document begins (---); one per file")
+                    raise YamlProblem(_line(event), "a second document begins (---); one per file")
             else:
                 self._take(event)
         return self.result if self.result is not None else (None, Mark(1))
 
     def _take(self, event: yaml.Event) -> None:
-        line = event.start_mark.line + 1
+        line = _line(event)
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(event, line)
         elif isinstance(event, yaml.AliasEvent):

@@ -1,0 +1,41 @@
+"""Check pipeline files without a server or a database, as a reload would."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from runs.pipelines.loader import Loaded, pipeline_files
+from runs.pipelines.validating import validate
+
+
+class Command(BaseCommand):
+    help = "Check pipeline files; exit code 1 if any has a problem."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "files", nargs="*", type=Path, metavar="FILE", help="default: every file of the pipelines directory"
+        )
+        parser.add_argument("--steps", type=Path, default=None, help="the step library (default: the service's)")
+
+    def handle(self, *, files: list[Path], steps: Path | None, **_: Any) -> None:
+        found = files or pipeline_files(settings.PIPELINES_DIR)
+        if not found:
+            raise CommandError(f"there is no pipeline file in {settings.PIPELINES_DIR}")
+        results = validate(found, pipelines=settings.PIPELINES_DIR, steps=steps or settings.STEPS_DIR)
+        for result in results:
+            self._show(result)
+        if any(result.problems for result in results):
+            sys.exit(1)
+
+    def _show(self, result: Loaded) -> None:
+        for problem in result.problems:
+            self.stdout.write(str(problem))
+        if result.config is not None:
+            count = len(result.config["steps"])
+            steps = "1 step" if count == 1 else f"{count} steps"
+            self.stdout.write(f"{result.file}: good: {result.name}, {steps}, version {result.digest[:12]}")
