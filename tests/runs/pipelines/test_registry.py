@@ -1,7 +1,6 @@
 """Reloading pipelines from files, and finding the versions that run."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -10,26 +9,12 @@ from runs.pipelines import registry
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
-TEMPLATE = "name: {name}\nsteps:\n  - name: one\n    executor: command\n    executor_config: {{command: [{program}]}}\n"
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def folder(tmp_path, settings):
-    settings.PIPELINES_DIR = tmp_path / "pipelines"
-    settings.STEPS_DIR = tmp_path / "steps"
-    settings.VAR_DIR = tmp_path / "var"
-    settings.PIPELINES_DIR.mkdir()
-    return settings.PIPELINES_DIR
-
-
-def write(folder: Path, file: str, name: str, program: str = "ls") -> None:
-    (folder / file).write_text(TEMPLATE.format(name=name, program=program))
-
-
-def test_a_new_file_becomes_a_pipeline_that_runs(folder):
-    write(folder, "a.yaml", "alpha")
+def test_a_new_file_becomes_a_pipeline_that_runs(folder, write):
+    write("a.yaml", "alpha")
     report = registry.reload(now=NOW)
     assert report.loaded == report.changed == ["a.yaml"]
     assert registry.names() == ["alpha"]
@@ -39,8 +24,8 @@ def test_a_new_file_becomes_a_pipeline_that_runs(folder):
     assert Pipeline.objects.get().changed_at == NOW
 
 
-def test_reloading_the_same_files_changes_nothing(folder):
-    write(folder, "a.yaml", "alpha")
+def test_reloading_the_same_files_changes_nothing(folder, write):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     assert registry.reload(now=LATER).changed == []
     row = Pipeline.objects.get()
@@ -48,13 +33,13 @@ def test_reloading_the_same_files_changes_nothing(folder):
     assert PipelineVersion.objects.count() == 1
 
 
-def test_a_broken_file_keeps_its_last_good_version_and_leaves_the_others_alone(folder):
-    write(folder, "a.yaml", "alpha")
-    write(folder, "b.yaml", "beta")
+def test_a_broken_file_keeps_its_last_good_version_and_leaves_the_others_alone(folder, write):
+    write("a.yaml", "alpha")
+    write("b.yaml", "beta")
     registry.reload(now=NOW)
     good = registry.current("alpha").digest
     (folder / "a.yaml").write_text("name: alpha\nsteps: 3\n")
-    write(folder, "b.yaml", "beta", "id")
+    write("b.yaml", "beta", "id")
     report = registry.reload(now=LATER)
     assert [str(problem) for problem in report.problems] == ["a.yaml:2: steps: expected a list, found a number (3)"]
     assert registry.current("alpha").digest == good
@@ -63,12 +48,12 @@ def test_a_broken_file_keeps_its_last_good_version_and_leaves_the_others_alone(f
     assert row.errors == [
         {"file": "a.yaml", "line": 2, "field": "steps", "message": "expected a list, found a number (3)"}
     ]
-    write(folder, "a.yaml", "alpha")
+    write("a.yaml", "alpha")
     registry.reload(now=LATER)
     assert Pipeline.objects.get(file="a.yaml").errors == []
 
 
-def test_a_file_broken_from_the_start_is_shown_but_cannot_run(folder):
+def test_a_file_broken_from_the_start_is_shown_but_cannot_run(folder, write):
     (folder / "a.yaml").write_text("name: [")
     registry.reload(now=NOW)
     assert registry.names() == []
@@ -78,21 +63,21 @@ def test_a_file_broken_from_the_start_is_shown_but_cannot_run(folder):
     assert row.errors[0]["line"] >= 1
 
 
-def test_a_removed_file_is_absent_and_comes_back(folder):
-    write(folder, "a.yaml", "alpha")
+def test_a_removed_file_is_absent_and_comes_back(folder, write):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     (folder / "a.yaml").unlink()
     assert registry.reload(now=LATER).removed == ["a.yaml"]
     assert registry.current("alpha") is None
     assert registry.reload(now=LATER).removed == []
-    write(folder, "a.yaml", "alpha")
+    write("a.yaml", "alpha")
     assert registry.reload(now=LATER).changed == ["a.yaml"]
     assert registry.names() == ["alpha"]
 
 
-def test_the_second_file_with_a_name_is_refused_naming_both(folder):
-    write(folder, "a.yaml", "same")
-    write(folder, "b.yaml", "same", "id")
+def test_the_second_file_with_a_name_is_refused_naming_both(folder, write):
+    write("a.yaml", "same")
+    write("b.yaml", "same", "id")
     report = registry.reload(now=NOW)
     assert [str(problem) for problem in report.problems] == [
         "b.yaml:1: name: the name 'same' is already used by a.yaml"
@@ -100,10 +85,10 @@ def test_the_second_file_with_a_name_is_refused_naming_both(folder):
     assert registry.parsed(registry.current("same")).steps[0].executor_config == {"command": ["ls"]}
 
 
-def test_the_file_that_has_a_name_keeps_it_against_an_earlier_one(folder):
-    write(folder, "b.yaml", "same")
+def test_the_file_that_has_a_name_keeps_it_against_an_earlier_one(folder, write):
+    write("b.yaml", "same")
     registry.reload(now=NOW)
-    write(folder, "a.yaml", "same", "id")
+    write("a.yaml", "same", "id")
     report = registry.reload(now=LATER)
     assert [problem.file for problem in report.problems] == ["a.yaml"]
     (folder / "b.yaml").write_text("name: same\nsteps: 3\n")
@@ -113,29 +98,29 @@ def test_the_file_that_has_a_name_keeps_it_against_an_earlier_one(folder):
     assert Pipeline.objects.get(present=True, name="same").file == "a.yaml"
 
 
-def test_two_files_may_swap_names(folder):
-    write(folder, "a.yaml", "x")
-    write(folder, "b.yaml", "y", "id")
+def test_two_files_may_swap_names(folder, write):
+    write("a.yaml", "x")
+    write("b.yaml", "y", "id")
     registry.reload(now=NOW)
-    write(folder, "a.yaml", "y")
-    write(folder, "b.yaml", "x", "id")
+    write("a.yaml", "y")
+    write("b.yaml", "x", "id")
     assert registry.reload(now=LATER).problems == []
     assert dict(Pipeline.objects.values_list("file", "name")) == {"a.yaml": "y", "b.yaml": "x"}
 
 
-def test_a_file_that_returns_broken_does_not_take_its_old_name_back(folder):
-    write(folder, "a.yaml", "alpha")
+def test_a_file_that_returns_broken_does_not_take_its_old_name_back(folder, write):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     (folder / "a.yaml").unlink()
     registry.reload(now=NOW)
-    write(folder, "b.yaml", "alpha", "id")
+    write("b.yaml", "alpha", "id")
     (folder / "a.yaml").write_text("name: alpha\nsteps: 3\n")
     assert registry.reload(now=LATER).changed == ["b.yaml"]
     assert Pipeline.objects.get(file="a.yaml").version is None
 
 
-def test_a_renamed_file_moves_its_pipeline(folder):
-    write(folder, "a.yaml", "alpha")
+def test_a_renamed_file_moves_its_pipeline(folder, write):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     (folder / "a.yaml").rename(folder / "z.yaml")
     report = registry.reload(now=LATER)
@@ -144,15 +129,15 @@ def test_a_renamed_file_moves_its_pipeline(folder):
     assert PipelineVersion.objects.count() == 1
 
 
-def test_versions_come_in_file_order(folder):
-    write(folder, "2.yaml", "alpha")
-    write(folder, "1.yaml", "omega")
+def test_versions_come_in_file_order(folder, write):
+    write("2.yaml", "alpha")
+    write("1.yaml", "omega")
     registry.reload(now=NOW)
     assert [version.name for version in registry.current_all()] == ["omega", "alpha"]
 
 
-def test_a_version_that_was_seen_needs_no_query(folder, django_assert_num_queries):
-    write(folder, "a.yaml", "alpha")
+def test_a_version_that_was_seen_needs_no_query(folder, write, django_assert_num_queries):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     version = registry.current("alpha")
     first = registry.parsed(version)
@@ -165,11 +150,11 @@ def test_a_version_that_was_seen_needs_no_query(folder, django_assert_num_querie
         registry.current_all()
 
 
-def test_a_run_keeps_the_version_it_started_with(folder):
-    write(folder, "a.yaml", "alpha")
+def test_a_run_keeps_the_version_it_started_with(folder, write):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     old = registry.current("alpha")
-    write(folder, "a.yaml", "alpha", "id")
+    write("a.yaml", "alpha", "id")
     registry.reload(now=LATER)
     assert registry.current("alpha").digest != old.digest
     assert registry.parsed(old.digest).steps[0].executor_config == {"command": ["ls"]}
@@ -180,8 +165,8 @@ def test_an_unreadable_directory_is_an_empty_one(folder):
     assert registry.reload(now=NOW) == registry.ReloadReport()
 
 
-def test_equal_content_has_one_address_whatever_its_spelling(folder):
-    write(folder, "a.yaml", "alpha")
+def test_equal_content_has_one_address_whatever_its_spelling(folder, write):
+    write("a.yaml", "alpha")
     registry.reload(now=NOW)
     digest = registry.current("alpha").digest
     (folder / "a.yaml").write_text(
