@@ -66,4 +66,4 @@ def _answer(request: HttpRequest, code: int, heading: str, detail: str) -> HttpR
 
 def _wants_page(request: HttpRequest) -> bool:
     """Pages for the pages' own paths, and for a browser that strayed; JSON for programs."""
-    return api_errors.is_html(request) or "text/html" in request.headers.get("Accept", "")
+    return request.path == "/" or request.path.startswith("/ui") or "text/html" in request.headers.get("Accept", "")
