@@ -25,7 +25,7 @@ class Finder(HTMLParser):
         for name, value in attrs:
             if name == "style":
                 self._add("a style attribute; use a class")
-            elif name.startswith("on") or name.startswith("hx-on"):
+            elif name.startswith(("on", "hx-on")):
                 self._add(f"an {name} attribute; listen in a static script")
             elif (value or "").strip().lower().startswith("javascript:"):
                 self._add(f"a javascript: address in {name}")
