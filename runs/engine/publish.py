@@ -2,8 +2,8 @@
 
 import logging
 import uuid
-from typing import Any
 
+from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
@@ -26,22 +26,21 @@ def publish(*works: Work, delay: float = 0) -> None:
 
 def publish_snapshot(step_id: uuid.UUID) -> None:
     """Ask for the text of the agent version that this step met first. Best effort: the next sighting asks again."""
-    from runs.tasks import snapshot
-
-    transaction.on_commit(lambda: _apply(snapshot, str(step_id)))
+    transaction.on_commit(lambda: _apply("runs.tasks.snapshot", str(step_id)))
 
 
 def _send(works: tuple[Work, ...], delay: float) -> None:
-    from runs.tasks import do  # tasks import the engine
-
     for work in works:
-        if not _apply(do, work.kind, str(work.id), delay=delay):
+        if not _apply("runs.tasks.do", work.kind, str(work.id), delay=delay):
             return
 
 
-def _apply(task: Any, *arguments: str, delay: float = 0) -> bool:
+def _apply(task: str, *arguments: str, delay: float = 0) -> bool:
+    """By its name: the tasks import the engine, which must not import them back."""
     try:
-        task.apply_async(arguments, countdown=delay or None, retry=True, retry_policy=_AT_ONCE, ignore_result=True)
+        current_app.send_task(
+            task, arguments, countdown=delay or None, retry=True, retry_policy=_AT_ONCE, ignore_result=True
+        )
     except (OperationalError, OSError) as error:
         logger.warning("the broker takes no messages (%s); the sweeper will publish %s again", error, arguments)
         return False
