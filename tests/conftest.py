@@ -173,14 +173,14 @@ def server(start: Callable[..., Process]) -> Callable[..., Process]:
     return start_server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless Chromium (Playwright's Browser), one for the whole run."""
+    """A headless Chromium (Playwright's Browser), one for each file: its event loop would disturb other tests."""
     from playwright.sync_api import sync_playwright
 
-    # Playwright runs an event loop in this thread, which Django would take for asynchronous code.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright runs an event loop in this thread, which Django would take for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
