@@ -17,6 +17,7 @@ from evidence import log_file
 from protocol import answer, options, read_prompt, read_task, use
 
 NEAR = timedelta(minutes=15)
+SHORTEST = 5  # minutes of a part: a bad minute or two is no trend
 CLEAN = 0.5  # the bad part must hold twice the errors a minute of the calm one
 
 
@@ -29,7 +30,8 @@ class Recount:
         """The minute that best splits the window and as long before it into a calm and a bad part."""
         rows = self._metrics()
         errors = [int(row["errors"]) for row in rows]
-        best = max(range(1, len(errors)), key=lambda at: gap(errors[:at], errors[at:]), default=0)
+        possible = range(SHORTEST, len(errors) - SHORTEST + 1)
+        best = max(possible, key=lambda at: gap(errors[:at], errors[at:]), default=0)
         calm, bad = mean(errors[:best]), mean(errors[best:])
         asked = sum(int(row["errors"]) for row in rows if row["time"] >= stamp(self.case.start))
         return {
@@ -45,7 +47,13 @@ class Recount:
         asked = [(at, name) for at, name in found if stamp(self.case.start) <= at < stamp(self.case.end)]
         later = Counter(name for at, name in asked if at[11:16] >= since)
         classes = Counter(name for _, name in asked)
-        return {"errors": len(asked), "by_class": dict(classes.most_common()), "since_split": dict(later.most_common())}
+        lines = len(re.findall(r"^\S+", self.text, re.MULTILINE))
+        return {
+            "lines": lines,
+            "errors": len(asked),
+            "by_class": dict(classes.most_common()),
+            "since_split": dict(later.most_common()),
+        }
 
     def find_change(self, onset):
         """The newest deploy of the service within fifteen minutes before the onset."""
@@ -115,7 +123,7 @@ def main():
 
 def no_split(counted, agreement, clean):
     answer(
-        confidence=agreement * (1 - max(0, clean) / 2),
+        confidence=agreement * (1 - max(0, clean) / 2) * counted["lines"] / (counted["lines"] + 10),
         summary=f"{counted['errors']} errors, and no minute splits the time into a calm and a bad part.",
         proceed=False,
         cause="none",

@@ -7,9 +7,10 @@ inside a section that imitates such a line with another marker is just text.
 import json
 import re
 import sys
+from itertools import zip_longest
 from typing import NamedTuple
 
-_EVENT = re.compile(r"^\[(\d+)\] (tool_call|tool_result(?: \(error\))?|tool_denied|text) ?([^:\n]*): ", re.MULTILINE)
+_EVENT = re.compile(r"^\[\d+\] (tool_call|tool_result(?: \(error\))?|tool_denied|text) ?([^:\n]*): ", re.MULTILINE)
 
 
 class Event(NamedTuple):
@@ -43,11 +44,8 @@ def _section(prompt, name, marker):
 
 
 def _events(trace):
-    """The numbered events. A result that imitates a numbered line is told by its number, which is out of turn."""
-    starts = []
-    for match in _EVENT.finditer(trace):
-        if int(match[1]) == len(starts) + 1:
-            starts.append(match)
-    for match, following in zip(starts, [*starts[1:], None], strict=True):
+    """The numbered events. Only an event begins at the start of a line; its further lines are indented."""
+    starts = list(_EVENT.finditer(trace))
+    for match, following in zip_longest(starts, starts[1:]):
         text = trace[match.end() : following.start() if following else len(trace)].rstrip("\n")
-        yield Event(match[2], match[3], text)
+        yield Event(match[1], match[2], text)

@@ -42,7 +42,14 @@ def gather(subject: Subject, check: Check, stop: Stop) -> Outcome:
         passed = _decide(check.expect, {**seen, **found})
     except (TemplateError, ExecutorError, Unanswered) as error:
         return Outcome(state="failed", passed=False, detail=detail, error=str(error))
-    return Outcome(state="done", passed=passed, detail=detail, error="" if passed else f"not true: {check.expect}")
+    return Outcome(state="done", passed=passed, detail=detail, error="" if passed else _why_not(check.expect, detail))
+
+
+def _why_not(expect: str, detail: Mapping[str, Any]) -> str:
+    if "status_code" in detail:
+        return f"not true: {expect} (the answer was HTTP {detail['status_code']})"
+    printed = shown(" ".join(detail["stdout"].split()), 80)
+    return f"not true: {expect} (printed {printed!r}, exit code {detail['exit_code']})"
 
 
 def _shell(check: schema.ShellCheck, seen: Mapping[str, Any], detail: dict[str, Any], stop: Stop) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class ShownTrace:
 def show_trace(events: Sequence[TraceEvent] | None, max_chars: int) -> ShownTrace:
     """The events as numbered lines, each content cut to ``max_chars`` characters with an ellipsis.
 
+    Only an event begins at the start of a line: the further lines of a content are indented, so that an agent's own
+    words cannot pass for the result of a tool.
     Thinking and the backend's own bookkeeping (llm_call, llm_retry ...) are left out: they are no evidence.
     """
     if events is None:
@@ -36,12 +38,12 @@ def show_trace(events: Sequence[TraceEvent] | None, max_chars: int) -> ShownTrac
         heading, content = shown
         content, was_cut = _cut(content, max_chars)
         any_cut = any_cut or was_cut or event.get("truncated") is True
-        lines.append(f"[{len(lines) + 1}] {heading}: {content}")
+        lines.append(f"[{len(lines) + 1}] {heading}: {_indented(content)}")
     return ShownTrace("\n".join(lines) or NO_EVENTS, cut=any_cut)
 
 
 def _show(event: TraceEvent) -> tuple[str, str] | None:
-    name = f" {event['name']}" if event.get("name") else ""
+    name = f" {' '.join(str(event['name']).split())}" if event.get("name") else ""
     match event.get("type"):
         case "tool_call":
             return f"tool_call{name}", _text(event.get("input", {}))
@@ -54,6 +56,11 @@ def _show(event: TraceEvent) -> tuple[str, str] | None:
             return "text", _text(event.get("content", ""))
         case _:
             return None
+
+
+def _indented(text: str) -> str:
+    lines = text.splitlines()
+    return text if len(lines) < 2 else "\n    ".join(lines)
 
 
 def _text(value: Any) -> str:

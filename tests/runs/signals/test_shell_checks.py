@@ -66,8 +66,9 @@ def test_command_and_expression_see_context_and_output() -> None:
 
 
 def test_false_says_which_expression() -> None:
-    outcome = run("exit 1")
-    assert (outcome.state, outcome.passed, outcome.error) == ("done", False, "not true: exit_code == 0")
+    outcome = run("echo 306; exit 1")
+    assert (outcome.state, outcome.passed) == ("done", False)
+    assert outcome.error == "not true: exit_code == 0 (printed '306', exit code 1)"
 
 
 @pytest.mark.parametrize(
