@@ -112,7 +112,7 @@ def _grounding(stage: Stage, pct: Percents) -> str:
     if reason == "missing":
         return f"Grounding was wanted and is missing, because: {because(given['error'])}. No number was changed for it."
     if reason == "not_triggered":
-        return "Grounding was not asked for. It changes nothing."
+        return "Grounding was not asked. It changes nothing."
     if reason == "nothing_to_judge":
         why = f" ({because(given['error'])})" if given["error"] else ""
         return f"Grounding found nothing it could judge{why}. It changes nothing."
@@ -131,7 +131,8 @@ def _grounding(stage: Stage, pct: Percents) -> str:
 
 def _wide_gap(signals: Mapping[str, float], pct: Percents) -> str:
     said, shown = pct(signals["S"]), pct(signals["G"])
-    return f"What the agent reported ({said}) and what its evidence supports ({shown}) lie 20 points or more apart."
+    apart = "lie 20 percentage points or more apart"
+    return f"What the agent reported ({said}) and what its evidence supports ({shown}) {apart}."
 
 
 def _checks(stage: Stage, pct: Percents) -> str:
@@ -154,8 +155,9 @@ def _gate(report: Mapping[str, Any], stage: Stage, pct: Percents) -> str:
     else:
         found = f"{pct(trust)} is {'' if trust < report['confidence_threshold'] else 'not '}below the threshold"
         found += f" of {threshold}"
-    if missing := missing_clause(insisted_on(report)):
-        return f"{found}. Since {missing}, and this step insists on it, a person decides."
+    if missing := insisted_on(report):
+        them = "it" if len(missing) == 1 else "them"
+        return f"{found}. Since {missing_clause(missing)}, and this step insists on {them}, a person decides."
     return f"{found}, {so_the_step(report['action'])}."
 
 
@@ -192,6 +194,8 @@ def _link(report: Mapping[str, Any], pct: Percents) -> str:
     if stage["stage"] == "checks":
         failed = checks_failed(given["checks"], with_detail=False)
         return f"{weakest} its checks, since {failed[0].lower()}{failed[1:]}"
+    if stage["reason"] == "uncalibrated_escalate" and stage["before"] is None:
+        return f"{weakest} its track record, which cannot be looked up without a number"
     if stage["reason"] == "uncalibrated_escalate":
         return f"{weakest} its track record, with {given['n']} of the {given['n_min']} labelled results it needs"
     measured = f"its track record, right {pct(given['accuracy'])} of the time ({results(given['n'])})"

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 
 MOST_DECIMALS = 12
+SMALL = Decimal("1e-6")  # per cent; below it, digits are written as 1e-298
 
 
 class Percents:
@@ -27,7 +28,7 @@ class Percents:
             rounded = _round(exact, decimals)
             if all(_round(other, decimals) != rounded for other in others):
                 return _plain(rounded)
-        return f"{value * 100:.17g}"
+        return _plain(exact) if exact > SMALL else str(exact.normalize()).lower()
 
 
 def edge(value: float) -> str:

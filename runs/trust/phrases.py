@@ -78,13 +78,12 @@ def record(given: Mapping[str, Any], pct: Percents) -> str:
 def backed(given: Mapping[str, Any], score: str, *, only: bool = False) -> str:
     """What the evidence supports; by claims where they were counted."""
     supported, total = given["supported"], given["total"]
-    start = "Only " if only else ""
     if not total:
-        return f"{start or 'Its evidence supports '}{score} of what it claims" + (" is backed" if only else "")
+        return f"Its evidence supports {'only ' if only else ''}{score} of what it claims"
     if total == 1:
         return f"Its one claim is {'' if supported else 'not '}backed by a tool result ({score})"
     verb = "is" if supported == 1 else "are"
-    return f"{start}{supported} of {total} claims {verb} backed by a tool result ({score})"
+    return f"{'Only ' if only else ''}{supported} of {total} claims {verb} backed by a tool result ({score})"
 
 
 def checks_failed(checks: Sequence[Mapping[str, Any]], *, with_detail: bool) -> str:

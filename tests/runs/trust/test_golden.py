@@ -51,7 +51,7 @@ def test_the_worked_example_in_words():
         "At 90 to 100% confidence, this exact agent, model and prompt were right 62% of the time "
         "(31 labelled results, 95% interval 45 to 77%). That measured figure replaced 95%.",
         "Only 3 of 6 claims are backed by a tool result (50%), so trust cannot exceed 50%, and 62% became 50%.",
-        "What the agent reported (95%) and what its evidence supports (50%) lie 20 points or more apart.",
+        "What the agent reported (95%) and what its evidence supports (50%) lie 20 percentage points or more apart.",
         "The check still_breaching passed and changes nothing.",
         "50% is below the threshold of 75%, so a person decides.",
     ]
