@@ -21,7 +21,7 @@ class ThrottledBackend(ModelBackend):
     after the first failure. The refusal is a ValidationError, which the login form shows.
     """
 
-    def authenticate(  # type: ignore[override]  # as ModelBackend narrows BaseBackend
+    def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
         if request is None:
@@ -39,7 +39,7 @@ class ThrottledBackend(ModelBackend):
             cache.delete(key)
         return user
 
-    async def aauthenticate(  # type: ignore[override]
+    async def aauthenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
         return await sync_to_async(self.authenticate)(request, username, password, **kwargs)

@@ -188,6 +188,20 @@ def test_pipelines_own_window_goes_before_the_services(settings):
     assert post(keyed(), now=NOW + timedelta(seconds=10)).status == "accepted"
 
 
+def test_window_longer_than_time_itself():
+    pipeline(trigger={"dedup": {"window_seconds": 10**15}})
+    end(post(keyed()).run_id)
+    assert post(keyed(), now=NOW + timedelta(days=365)).status == "deduplicated"
+
+
+def test_looking_for_a_twin_reads_only_its_key():
+    if connection.vendor == "sqlite":  # PostgreSQL plans by statistics, which a test table has not
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {dedup._SAME_KEY}", ["triage", "payments", "k", "2026-01-01"])
+            plan = cursor.fetchall()
+        assert "run_dedup_window (pipeline_name=? AND team=? AND dedup_key=?)" in str(plan)
+
+
 def test_dedup_can_be_switched_off():
     pipeline(trigger={"dedup": {"enabled": False}})
     assert post(keyed()).run_id != post(keyed()).run_id
