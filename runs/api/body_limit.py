@@ -1,25 +1,21 @@
-"""Refusing a body that is too large while it arrives, before Django has put it anywhere.
+"""Refusing a body that is too large before Django has put it anywhere.
 
 Django's ASGI handler reads a whole body into a temporary file before a view is called, whatever its
-size; a sender that gives no Content-Length would fill the disk.
+size. A body of declared length is judged by that, and the server holds the sender to it; one sent in
+chunks is read here, up to the limit, and passed on with its length (which WSGI cannot do without).
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-Scope = dict[str, Any]
-Message = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 # Read and thrown away past the limit, so that a sender that writes first and reads later sees the answer.
 DRAINED = 8  # times the limit
-
-
-class _TooLarge(Exception):
-    pass
 
 
 class BodyLimit:
@@ -34,49 +30,58 @@ class BodyLimit:
             await self.application(scope, receive, send)
             return
         limit = self.limit_of(scope["path"])
-        bounded = _Bounded(receive, limit)
-        try:
-            if _declared(scope) > limit:
-                raise _TooLarge
-            await self.application(scope, bounded.receive, send)
-        except _TooLarge:
-            await bounded.drain()
-            await _refuse(send, limit)
+        headers = dict(scope["headers"])
+        if _length(headers) > limit:
+            await _refuse(receive, send, limit, seen=0)
+        elif b"transfer-encoding" in headers:
+            await self._chunked(scope, receive, send, limit)
+        else:
+            await self.application(scope, receive, send)
+
+    async def _chunked(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return  # the sender has gone, nobody waits for an answer
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > limit:
+                await _refuse(receive, send, limit, seen=len(body), more=more)
+                return
+        await self.application(_with_length(scope, len(body)), _replay(bytes(body), receive), send)
 
 
-class _Bounded:
-    """Counts what arrives; raises _TooLarge past the limit."""
-
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._seen = 0
-        self._more = True
-
-    async def receive(self) -> Message:
-        message = await self._next()
-        if self._seen > self._limit:
-            raise _TooLarge
-        return message
-
-    async def drain(self) -> None:
-        while self._more and self._seen <= DRAINED * self._limit:
-            await self._next()
-
-    async def _next(self) -> Message:
-        message = await self._receive()
-        self._seen += len(message.get("body", b""))
-        self._more = message["type"] == "http.request" and message.get("more_body", False)
-        return message
-
-
-def _declared(scope: Scope) -> int:
+def _length(headers: dict[bytes, bytes]) -> int:
     """The Content-Length; 0 when there is none, or none that is a number."""
-    given = dict(scope["headers"]).get(b"content-length", b"")
+    given = headers.get(b"content-length", b"")
     return int(given) if given.isdigit() and len(given) < 20 else 0
 
 
-async def _refuse(send: Send, limit: int) -> None:
+def _with_length(scope: Scope, length: int) -> Scope:
+    replaced = (b"transfer-encoding", b"content-length")
+    kept = [(name, value) for name, value in scope["headers"] if name not in replaced]
+    return {**scope, "headers": [*kept, (b"content-length", str(length).encode())]}
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Hands out the body that was read, then whatever comes after it (the end of the connection)."""
+    waiting = [body]
+
+    async def next_message() -> Any:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return next_message
+
+
+async def _refuse(receive: Receive, send: Send, limit: int, *, seen: int, more: bool = True) -> None:
+    while more and seen <= DRAINED * limit:
+        message = await receive()
+        seen += len(message.get("body", b""))
+        more = message["type"] == "http.request" and message.get("more_body", False)
     body = json.dumps({"error": f"The body is larger than {limit} bytes (limits.payload_bytes)."}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
