@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -18,18 +19,33 @@ from vectorstep.processes import descendants
 RUNNING = "is running at"
 
 
-@pytest.fixture
-def var(tmp_path: Path) -> Path:
-    return tmp_path / "var"
+@pytest.fixture(scope="module")
+def started_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A var folder as a first start leaves it."""
+    folder = tmp_path_factory.mktemp("started-once")
+    env = environment(folder / "var")
+    first = Process([sys.executable, "manage.py", "serve"], name="first", folder=folder, env=env, inherit=False)
+    first.wait_for_line(RUNNING)
+    first.stop()
+    return folder / "var"
 
 
 @pytest.fixture
-def environ(var: Path) -> dict[str, str]:
+def var(tmp_path: Path, started_once: Path) -> Path:
+    return Path(shutil.copytree(started_once, tmp_path / "var"))
+
+
+def environment(var: Path) -> dict[str, str]:
     """A server of its own: SQLite and the broker made of files under ``var``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VECTORSTEP_", "DJANGO_"))}
     for name in ("DATABASE_URL", "CELERY_BROKER_URL"):
         kept.pop(name, None)
     return {**kept, "VECTORSTEP_VAR": str(var), "VECTORSTEP_PORT": str(free_port())}
+
+
+@pytest.fixture
+def environ(var: Path) -> dict[str, str]:
+    return environment(var)
 
 
 @pytest.fixture
@@ -68,8 +84,8 @@ def gone(pids: list[int]) -> bool:
     return not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_the_first_start_shows_a_password_and_a_login_page(serve):
-    process = serve()
+def test_the_first_start_shows_a_password_and_a_login_page(serve, tmp_path):
+    process = serve(VECTORSTEP_VAR=str(tmp_path / "new"))
     assert re.search(r"[Pp]assword", process.log())
     with urllib.request.urlopen(f"{process.url}/ui/") as page:
         assert "login" in page.url
@@ -106,13 +122,10 @@ def test_an_open_stream_does_not_delay_the_end(serve, environ):
 
 
 def test_a_second_start_takes_seconds_and_keeps_the_password(serve):
-    first = serve()
-    first.signal(signal.SIGINT)
-    first.popen.wait(timeout=15)
     started = time.monotonic()
-    second = serve()
-    assert time.monotonic() - started < 10
-    assert "assword" not in second.log()
+    process = serve()
+    assert time.monotonic() - started < 20  # about 2.5 on two free cores
+    assert "assword" not in process.log()
 
 
 def test_a_child_that_dies_is_started_again(serve, environ):
@@ -151,6 +164,7 @@ def test_two_servers_on_one_folder_are_refused(serve):
 
 
 def test_a_file_in_the_place_of_the_folder_is_one_line(serve, var):
+    shutil.rmtree(var)
     var.write_text("I am a file")
     assert refused(serve(wait=False)) == f"error: cannot read {var}/secret_key: Not a directory"
 
@@ -170,7 +184,7 @@ def test_a_bad_setting_is_one_line(serve, extra: Mapping[str, str], expected: st
 
 
 def test_leftovers_of_a_killed_server_do_no_harm(serve, var):
-    (var / "broker" / "celery").mkdir(parents=True)
+    (var / "broker" / "celery").mkdir(parents=True, exist_ok=True)
     (var / "broker" / "celery" / "00000000000000000001-stale").write_text("not json at all")
     (var / "broker" / "celery" / ".00000000000000000001-half.123").write_text('{"body": ')
     os.utime(var / "broker" / "celery" / ".00000000000000000001-half.123", (0, 0))
