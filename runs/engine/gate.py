@@ -34,7 +34,7 @@ def decide(prepared: Prepared, signals: Sequence[Signal], *, now: datetime) -> V
         verifier=verifier,
         calibration=calibration,
         grounding=_grounding(definition, signals),
-        checks=[_check(signal) for signal in signals if signal.kind == SignalKind.CHECK],
+        checks=[_check(signal) for signal in _checks_in_order(signals)],
         confidence_threshold=definition.confidence_threshold,
         on_low_confidence=definition.on_low_confidence,
     ).to_json()
@@ -44,6 +44,11 @@ def decide(prepared: Prepared, signals: Sequence[Signal], *, now: datetime) -> V
     row.grounding_score = report["signals"]["G"]
     row.deterministic_passed = report["signals"]["D"]
     return Verdict(_status(prepared, report["action"]), narrative.verdict(report), bucket_id)
+
+
+def _checks_in_order(signals: Sequence[Signal]) -> list[Signal]:
+    """In the order of the pipeline, not of their ends: the same inputs give the same report, byte for byte."""
+    return sorted((one for one in signals if one.kind == SignalKind.CHECK), key=lambda one: one.position)
 
 
 def _status(prepared: Prepared, action: str) -> StepStatus:
