@@ -92,7 +92,7 @@ def look_closer(case, main_class, onset, findings):
         f"They began at {at} and peaked at {onset['peak']} with {onset['peak_count']} in one minute; "
         f"usual are {onset['usual_per_minute']:g} a minute."
     )
-    saturated = metrics_moved(use(case.read_metrics, around=at), findings)
+    moved = metrics_moved(use(case.read_metrics, around=at), findings)
     deploys = use(case.list_deploys, before=at, minutes=15)["deploys"]
     if deploys:
         newest = deploys[0]
@@ -100,9 +100,9 @@ def look_closer(case, main_class, onset, findings):
             f"The deploy of {newest['version']} at {newest['at']} came {newest['minutes_before']} minutes "
             f"before: {newest['change']}."
         )
-        return "deploy", newest["version"], 1 + saturated
+        return "deploy", newest["version"], 1 + moved
     local = localised(case, main_class, findings)
-    return ("upstream", local, 1 + bool(saturated)) if local else ("unknown", "none", min(1, saturated))
+    return ("upstream", local, 1 + bool(moved)) if local else ("unknown", "none", 0)
 
 
 def metrics_moved(metrics, findings):
