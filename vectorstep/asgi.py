@@ -1,14 +1,27 @@
-import os
+"""How requests reach Django: pages and the API as WSGI in a pool of threads, live tails as ASGI.
 
+Django's own ASGI handler moves each request between threads several times and opens a database
+connection of its own for it, which costs more than the whole of accepting a webhook.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from a2wsgi import WSGIMiddleware
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vectorstep.settings")
 
-django_application = get_asgi_application()
+streams = get_asgi_application()
+pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS)  # type: ignore[arg-type]
 
 from runs.api.body_limit import BodyLimit  # noqa: E402  (Django must be set up first)
 from runs.api.errors import is_html_path  # noqa: E402
+
+Scope = MutableMapping[str, Any]
 
 
 def limit_of(path: str) -> int:
@@ -16,4 +29,14 @@ def limit_of(path: str) -> int:
     return settings.DATA_UPLOAD_MAX_MEMORY_SIZE if is_html_path(path) else settings.SERVICE.limits.payload_bytes
 
 
-application = BodyLimit(django_application, limit_of=limit_of)
+def is_stream(path: str) -> bool:
+    """Whether the path is a run's live tail (``runs.views.urls``), the one answer that does not end."""
+    return path.startswith("/ui/runs/") and path.endswith("/events")
+
+
+async def by_kind(scope: Scope, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
+    handler: Any = streams if scope["type"] == "http" and is_stream(scope["path"]) else pages
+    await handler(scope, receive, send)
+
+
+application = BodyLimit(by_kind, limit_of=limit_of)

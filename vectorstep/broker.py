@@ -6,11 +6,11 @@ queue's folder: it appears whole or not at all, and renaming it out again is the
 one consumer can win. Losing messages is harmless (the sweeper finds the work in the database).
 """
 
+import contextlib
 import os
 import time
 import uuid
 from collections import deque
-from pathlib import Path
 from queue import Empty
 from typing import Any
 from urllib.parse import quote
@@ -27,30 +27,34 @@ class Channel(virtual.Channel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._folders: dict[str, str] = {}
         self._seen: dict[str, deque[str]] = {}
 
-    def _folder(self, queue: str) -> Path:
-        # Quoted, so that no queue name can point outside the broker's folder.
-        root = Path(self.connection.client.transport_options["folder"])
-        return root / quote(queue, safe="").replace(".", "%2E")
+    def _folder(self, queue: str) -> str:
+        folder = self._folders.get(queue)
+        if folder is None:
+            root = str(self.connection.client.transport_options["folder"])
+            # Quoted, so that no queue name can point outside the broker's folder.
+            folder = self._folders[queue] = f"{root}/{quote(queue, safe='').replace('.', '%2E')}"
+        return folder
 
     def _new_queue(self, queue: str, **kwargs: Any) -> None:
-        self._folder(queue).mkdir(parents=True, exist_ok=True)
+        os.makedirs(self._folder(queue), exist_ok=True)
 
     def _has_queue(self, queue: str, **kwargs: Any) -> bool:
-        return self._folder(queue).is_dir()
+        return os.path.isdir(self._folder(queue))
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
         folder = self._folder(queue)
         # Names sort by arrival: time first (the machine's clock serves every process alike).
         name = f"{time.time_ns():020d}-{uuid.uuid4().hex}"
-        hidden = folder / f".{name}"
+        hidden = f"{folder}/.{name}"
         try:
-            hidden.write_text(dumps(message))
+            _write(hidden, dumps(message))
         except FileNotFoundError:
             self._new_queue(queue)
-            hidden.write_text(dumps(message))
-        hidden.rename(folder / name)
+            _write(hidden, dumps(message))
+        os.rename(hidden, f"{folder}/{name}")
 
     def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:
         folder = self._folder(queue)
@@ -59,13 +63,14 @@ class Channel(virtual.Channel):
             waiting = self._seen[queue] = deque(_listing(folder))
         while waiting:
             name = waiting.popleft()
-            claimed = folder / f".{name}.{os.getpid()}"
+            claimed = f"{folder}/.{name}.{os.getpid()}"
             try:
-                (folder / name).rename(claimed)
+                os.rename(f"{folder}/{name}", claimed)
             except FileNotFoundError:
                 continue  # another consumer won it
-            text = claimed.read_text()
-            claimed.unlink()
+            with open(claimed, encoding="utf-8") as file:
+                text = file.read()
+            os.unlink(claimed)
             return dict(loads(text))
         raise Empty
 
@@ -75,14 +80,20 @@ class Channel(virtual.Channel):
     def _purge(self, queue: str) -> int:
         names = _listing(self._folder(queue))
         for name in names:
-            (self._folder(queue) / name).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # another consumer took it
+                os.unlink(f"{self._folder(queue)}/{name}")
         return len(names)
 
     def _delete(self, queue: str, *args: Any, **kwargs: Any) -> None:
         self._purge(queue)
 
 
-def _listing(folder: Path) -> list[str]:
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _listing(folder: str) -> list[str]:
     try:
         return sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except FileNotFoundError:

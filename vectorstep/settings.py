@@ -152,6 +152,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
+WEB_THREADS = env.number("VECTORSTEP_WEB_THREADS", 16)
+
 # Security ---------------------------------------------------------------------------------------
 
 HTTPS = env.flag("VECTORSTEP_HTTPS")
