@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from runs.engine import gather, leases, loop, primary, transactions
+from runs.engine import gather, leases, loop, primary, rows, transactions
 from runs.engine.leases import Lease
 from runs.engine.plan import Prepared
 from runs.engine.state import RunState
@@ -41,7 +41,7 @@ def collect(
 def _write(batch: list[Signal], lease: Lease) -> None:
     def body() -> None:
         leases.fenced_update(lease, wake_at=leases.until(timezone.now()))
-        Signal.objects.bulk_create(batch)
+        rows.insert(batch)
 
     transactions.write(body)
 

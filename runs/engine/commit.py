@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from runs import events
-from runs.engine import transactions
+from runs.engine import rows, transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
-from runs.models import Run, RunEvent, RunStatus, Step
+from runs.models import Run, RunEvent, RunStatus
 
 # How each rest of a run is told in its log.
 _REST = {
@@ -27,8 +27,10 @@ def start(state: RunState, plan: Plan, *, now: datetime) -> None:
     """Turn a queued run into a running one with its first step. Raises NotOurs when it is not queued any more."""
 
     def body() -> None:
-        started = Run.objects.filter(id=state.run.id, status=RunStatus.QUEUED).update(
-            status=RunStatus.RUNNING, started_at=now, wake_at=None
+        started = rows.update(
+            Run,
+            {"status": RunStatus.RUNNING, "started_at": now, "wake_at": None},
+            {"id": state.run.id, "status": RunStatus.QUEUED},
         )
         if not started:
             raise NotOurs
@@ -60,7 +62,7 @@ def resume(state: RunState, plan: Plan, *, now: datetime) -> None:
 
     def body() -> None:
         # Locks the row: two workers that find the same stuck run must not both go on.
-        if not Run.objects.filter(id=state.run.id, status=RunStatus.RUNNING).update(wake_at=None):
+        if not rows.update(Run, {"wake_at": None}, {"id": state.run.id, "status": RunStatus.RUNNING}):
             raise NotOurs
         _apply(state, plan, [], now)
 
@@ -68,20 +70,21 @@ def resume(state: RunState, plan: Plan, *, now: datetime) -> None:
 
 
 def _apply(state: RunState, plan: Plan, logged: Sequence[RunEvent], now: datetime) -> None:
-    if plan.rows:
-        Step.objects.bulk_create(plan.rows)
-    rows = [*logged, *plan.events]
+    rows.insert(plan.rows)
+    told = [*logged, *plan.events]
     if plan.end is not None:
-        rows.append(_rest(state, plan, now))
-    events.write(rows)
+        told.append(_rest(state, plan, now))
+    rows.insert(told)
 
 
 def _rest(state: RunState, plan: Plan, now: datetime) -> RunEvent:
     assert plan.end is not None
     status = plan.end.status
     ended_at = None if status == RunStatus.ESCALATED else now
-    rested = Run.objects.filter(id=state.run.id, status=RunStatus.RUNNING).update(
-        status=status, reason=plan.reason, completed_at=ended_at, wake_at=None
+    rested = rows.update(
+        Run,
+        {"status": status, "reason": plan.reason, "completed_at": ended_at, "wake_at": None},
+        {"id": state.run.id, "status": RunStatus.RUNNING},
     )
     if not rested:
         raise NotOurs

@@ -14,6 +14,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Case, F, TextField, Value, When
 from django.utils import timezone
 
+from runs.engine import rows
 from runs.executors.base import Stop
 from runs.models import Step, StepStatus
 from runs.models.step import UNFINISHED
@@ -64,7 +65,7 @@ def claim(step_id: uuid.UUID, *, now: datetime) -> Lease | None:
 
 def fenced_update(lease: Lease, **fields: object) -> None:
     """Write the step under the lease. Raises LeaseLost when it is no longer ours."""
-    if not Step.objects.filter(id=lease.step_id, lease=lease.number, leased=True).update(**fields):
+    if not rows.update(Step, fields, {"id": lease.step_id, "lease": lease.number, "leased": True}):
         lease.stop.set()
         raise LeaseLost(f"step {lease.step_id}: lease {lease.number} is over")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runs.engine import flow
-from runs.models import Run, Step
+from runs.models import Run, RunStatus, Step
 from runs.pipelines import registry, schema
 
 
@@ -41,11 +41,13 @@ class RunState:
 
 
 def load(run_id: uuid.UUID) -> RunState | None:
-    """The run with the steps it has begun, in two queries; None when there is no such run."""
-    run = Run.objects.filter(id=run_id).defer("payload").first()
+    """The run with the steps it has begun, in one query or two; None when there is no such run."""
+    run = Run.objects.defer("payload").filter(id=run_id).order_by("id").first()
     if run is None:
         return None
     state = RunState(run, registry.parsed(run.version_id))
+    if run.status == RunStatus.QUEUED:
+        return state  # it has no steps yet
     rows = Step.objects.filter(run_id=run_id).only(
         "name", "status", "parsed_output", "combined_trust", "effective_confidence"
     )

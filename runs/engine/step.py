@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from calibration import buckets
 from runs import events, executors
-from runs.engine import collect, commit, gate, gather, leases, loop, plan, primary, sightings
+from runs.engine import collect, commit, gate, gather, leases, loop, plan, primary, rows, sightings
 from runs.engine.leases import Lease
 from runs.engine.plan import Plan, Prepared
 from runs.engine.publish import publish
 from runs.engine.state import RunState
 from runs.engine.work import Work
-from runs.models import RunEvent, Signal, StepStatus
+from runs.models import RunEvent, StepStatus
 from runs.pipelines import templating
 from runs.storable import storable_text
 
@@ -235,8 +235,7 @@ def _finish(
 
     def write_step() -> None:
         leases.fenced_update(lease, **values)
-        if prepared.unsaved:
-            Signal.objects.bulk_create(prepared.unsaved)
+        rows.insert(prepared.unsaved)
         _record_sample(state, prepared, verdict, now)
 
     commit.step(state, following, write_step, logged, now=now)
