@@ -6,7 +6,7 @@ import uuid
 from django.db import DatabaseError, IntegrityError
 from django.utils import timezone
 
-from runs.engine import commit, leases, loop, plan, state, step
+from runs.engine import commit, leases, plan, state, step
 from runs.engine.leases import Lease, LeaseLost, heartbeat
 from runs.engine.plan import Prepared
 from runs.engine.state import RunState
@@ -60,7 +60,7 @@ def _take_step(step_id: uuid.UUID) -> Begun | None:
     run = state.load(row.run_id)
     assert run is not None
     definition = run.pipeline.steps[row.index]
-    prepared = Prepared(row, definition, loop.context_of(run, definition, row), {})
+    prepared = Prepared(row, definition, plan.step_context(run, definition, row), {})
     prepared.signals = list(Signal.objects.filter(step_id=step_id).order_by("kind", "position", "id"))
     prepared.answer_saved = row.status == StepStatus.JUDGING
     try:

@@ -59,7 +59,7 @@ def begin_another(state: RunState, prepared: Prepared) -> list[str]:
     row.iterations = [*row.iterations, _snapshot(row, chosen=False)]
     row.status = StepStatus.RUNNING
     row.tries = 0
-    prepared.context = context_of(state, prepared.definition, row)
+    prepared.context = plan.step_context(state, prepared.definition, row)
     for name in ("raw_output", "model", "provider", "agent_version"):
         setattr(row, name, "")
     for name in ("parsed_output", "agent_trace", "primary_confidence", "effective_confidence", "duration_ms"):
@@ -87,19 +87,6 @@ def give_up_pass(row: Step) -> bool:
         setattr(row, name, last[name])
     settle(row)
     return True
-
-
-def context_of(state: RunState, definition: Any, row: Step) -> dict[str, Any]:
-    """The step's template context with ``loop.iteration`` (from 1), ``loop.prior_confidence``, ``loop.prior_output``."""
-    if definition.loop_until is None:
-        return plan.step_context(state, definition)
-    prior = row.iterations[-1] if row.iterations else None
-    seen = {
-        "iteration": len(row.iterations) + 1,
-        "prior_confidence": prior["effective_confidence"] if prior else None,
-        "prior_output": prior["parsed_output"] if prior else None,
-    }
-    return plan.step_context(state, definition, {"loop": seen})
 
 
 def first_prompt(row: Step) -> str:

@@ -61,8 +61,8 @@ def plan_next(state: RunState, *, now: datetime) -> Plan:
 
 def _prepare(state: RunState, index: int, plan: Plan, now: datetime) -> Prepared:
     definition = state.pipeline.steps[index]
-    scope = step_context(state, definition)
     row = _new_row(state, definition, index, now)
+    scope = step_context(state, definition, row)
     prepared = Prepared(row, definition, scope, {})
     try:
         if definition.when is not None and not templating.evaluate(definition.when, scope):
@@ -80,14 +80,18 @@ def _prepare(state: RunState, index: int, plan: Plan, now: datetime) -> Prepared
     return prepared
 
 
-def step_context(state: RunState, definition: schema.Step, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The names the step's templates see."""
+def step_context(state: RunState, definition: schema.Step, row: Step) -> dict[str, Any]:
+    """The names the step's templates see; with ``loop_until`` also ``loop``: the pass (from 1) and the one before."""
+    extra: dict[str, Any] = {}
+    if definition.loop_until is not None:
+        prior = row.iterations[-1] if row.iterations else None
+        extra["loop"] = {
+            "iteration": len(row.iterations) + 1,
+            "prior_confidence": prior["effective_confidence"] if prior else None,
+            "prior_output": prior["parsed_output"] if prior else None,
+        }
     return context.prompt_context(
-        run=state.run,
-        steps=state.outputs,
-        pipeline=state.pipeline,
-        current_step=definition.name,
-        extra=extra or {},
+        run=state.run, steps=state.outputs, pipeline=state.pipeline, current_step=definition.name, extra=extra
     )
 
 

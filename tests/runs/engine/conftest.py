@@ -1,0 +1,12 @@
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines import Pipelines
+
+
+@pytest.fixture
+def pipelines(settings, tmp_path: Path) -> Pipelines:
+    settings.PIPELINES_DIR = tmp_path / "pipelines"
+    settings.STEPS_DIR = tmp_path / "steps"
+    return Pipelines(settings.PIPELINES_DIR)
