@@ -22,6 +22,7 @@ class ErrorBody(serializers.Serializer[Any]):
     error = serializers.CharField(help_text="A sentence for people.")
     field = serializers.CharField(required=False, help_text="The field or parameter that is wrong.")
     allowed = serializers.ListField(child=serializers.CharField(), required=False, help_text="What it may be.")
+    close = serializers.ListField(child=serializers.CharField(), required=False, help_text="Names like an unknown one.")
 
 
 class BadParameter(exceptions.APIException):

@@ -13,6 +13,7 @@ from runs.engine import transactions
 from runs.engine.publish import publish
 from runs.engine.work import Work
 from runs.intake import backlog, dedup
+from runs.intake.body import check_depth
 from runs.intake.incoming import Incoming
 from runs.intake.resolve import Resolved, resolve
 from runs.intake.sources import generic
@@ -67,6 +68,7 @@ def start(
 
     Raises BadPayload, UnknownPipeline and BacklogFull.
     """
+    check_depth(payload)
     incoming = generic.read_for(pipeline, payload, source=source)
     return accept(incoming=incoming, team=team, started_by=started_by, allow_testing=True, now=now)
 

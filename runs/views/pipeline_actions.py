@@ -63,6 +63,8 @@ def _object(text: str) -> dict[str, Any]:
         value = json.loads(text or "{}", parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise BadJSON(f"Line {error.lineno}, column {error.colno}: {error.msg}.") from error
+    except ValueError as error:
+        raise BadJSON(f"It holds a number that cannot be used: {error}.") from error
     except RecursionError as error:
         raise BadJSON("It is nested too deeply.") from error
     if not isinstance(value, dict):

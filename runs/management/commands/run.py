@@ -80,7 +80,8 @@ class Command(BaseCommand):
                 self.stdout.write(self._line(happened))
 
     def _line(self, event: RunEvent) -> str:
-        where = f"{event.step_name}: " if event.step_name else ""
+        named = not event.step_name or event.message.startswith(event.step_name)
+        where = "" if named else f"{event.step_name}: "
         line = f"{timezone.localtime(event.at):%H:%M:%S}  {where}{event.message}"
         styles = {RunEvent.Level.WARNING: self.style.WARNING, RunEvent.Level.ERROR: self.style.ERROR}
         style = styles.get(RunEvent.Level(event.level))

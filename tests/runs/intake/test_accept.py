@@ -11,7 +11,7 @@ from runs.engine.work import Work
 from runs.intake import accept as accepting
 from runs.intake import backlog, dedup, sources
 from runs.intake.accept import accept, start
-from runs.intake.refusals import BacklogFull, UnknownPipeline
+from runs.intake.refusals import BacklogFull, BadPayload, UnknownPipeline
 from runs.models import Run, RunEvent, RunStatus
 from tests.runs.intake_factories import NOW, alert, pipeline
 
@@ -143,6 +143,15 @@ def test_started_by_name_testing_runs():
     answer = start(pipeline="triage", payload={"summary": "try"}, team="", source="ui", started_by="vera", now=NOW)
     run = Run.objects.get(id=answer.run_id)
     assert (run.source, run.started_by, run.summary) == ("ui", "vera", "try")
+
+
+def test_payload_too_deep_to_walk_is_refused():
+    pipeline()
+    deep: list = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(BadPayload, match="deep"):
+        start(pipeline="triage", payload={"data": deep}, team="", source="ui", started_by="vera", now=NOW)
 
 
 # Duplicates ----------------------------------------------------------------------------------
