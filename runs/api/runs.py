@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from runs.access.roles import name_of
 from runs.api import bodies, parameters
 from runs.api.errors import Conflict, ErrorBody
-from runs.engine.cancel import cancel
+from runs.engine.closing import cancel
 from runs.models import Role, Run, RunEvent, RunStatus, Signal, Step
 
 STAGES = ("testing", "production")

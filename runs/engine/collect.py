@@ -3,21 +3,19 @@
 from django.utils import timezone
 
 from runs.engine import gather, leases, loop, primary, rows, transactions
+from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
-from runs.engine.plan import Prepared
-from runs.engine.state import RunState
 from runs.models import Signal
 from runs.signals.base import Subject
 
 
-def collect(
-    state: RunState, prepared: Prepared, lease: Lease, *, verifier_only: bool = False, hold_last: bool = False
-) -> None:
+def collect(claimed: Claimed, *, verifier_only: bool = False, hold_last: bool = False) -> None:
     """Gather what is still missing into ``prepared.signals``.
 
     Each batch is written as it ends; with ``hold_last`` the last one is left in ``prepared.unsaved``,
     to be written with the decision. Raises LeaseLost, and Stopped when told to stop meanwhile.
     """
+    prepared, lease = claimed.prepared, claimed.lease
     have = {(one.kind, one.position) for one in loop.of_pass(prepared.row, prepared.signals)}
     wants = [
         want
@@ -28,7 +26,7 @@ def collect(
         return
     primary.release_connection()
     left = len(wants)
-    for batch in gather.gather(prepared, _subject(state, prepared), wants, lease.stop):
+    for batch in gather.gather(prepared, _subject(claimed), wants, lease.stop):
         lease.stop.raise_if_set()
         left -= len(batch)
         prepared.signals += batch
@@ -46,8 +44,8 @@ def _write(batch: list[Signal], lease: Lease) -> None:
     transactions.write(body)
 
 
-def _subject(state: RunState, prepared: Prepared) -> Subject:
-    row = prepared.row
+def _subject(claimed: Claimed) -> Subject:
+    row = claimed.row
     return Subject(
         prompt=row.prompt,
         blind_prompt=loop.first_prompt(row),
@@ -55,7 +53,7 @@ def _subject(state: RunState, prepared: Prepared) -> Subject:
         answer_text=row.raw_output,
         trace=row.agent_trace,
         primary_confidence=row.primary_confidence,
-        context={**prepared.context, "output": row.parsed_output or {}},
-        call_context=primary.call_context(state.run, row.name, "judge"),
+        context={**claimed.prepared.context, "output": row.parsed_output or {}},
+        call_context=primary.call_context(claimed.state.run, row.name, "judge"),
         idempotency_key=f"{row.id}-{loop.current_pass(row)}",
     )

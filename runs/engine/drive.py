@@ -3,36 +3,48 @@
 import logging
 import uuid
 
-from django.db import DatabaseError, IntegrityError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from runs.engine import commit, leases, plan, state, step
-from runs.engine.leases import Lease, LeaseLost, heartbeat
+from runs.engine import closing, commit, leases, plan, state, step
+from runs.engine.claimed import Claimed, freshly
+from runs.engine.finish import end
+from runs.engine.leases import LeaseLost, heartbeat
 from runs.engine.plan import Prepared
-from runs.engine.state import RunState
 from runs.engine.work import Work
 from runs.executors.base import Stopped
 from runs.models import RunStatus, Signal, Step, StepStatus
-from runs.pipelines import templating
 
 logger = logging.getLogger(__name__)
+
+NOT_OURS = (LeaseLost, Stopped, commit.NotOurs)
+# The database cannot be reached, or would not let us in: the sweeper hands the work out again.
+AWAY = (OperationalError, InterfaceError)
 
 
 def perform(work: Work) -> None:
     """Do the work and its continuation. Work that is done already, or someone else's, is no error."""
-    try:
-        begun = _begin_run(work.id) if work.kind == "run" else _take_step(work.id)
-    except commit.NotOurs:
-        return
-    while begun is not None:
-        begun = _carry_on(*begun)
+    claimed = _begin_run(work.id) if work.kind == "run" else _take_step(work.id)
+    while claimed is not None:
+        claimed = _carry_on(claimed)
 
 
-Begun = tuple[RunState, Prepared, Lease]
-
-
-def _begin_run(run_id: uuid.UUID) -> Begun | None:
+def _begin_run(run_id: uuid.UUID) -> Claimed | None:
     """Start a queued run; give a running one that has no unfinished step what comes next."""
+    try:
+        return _begin(run_id)
+    except NOT_OURS:
+        return None
+    except AWAY:
+        logger.exception("run %s is left to the sweeper", run_id)
+        return None
+    except Exception as error:
+        logger.exception("run %s cannot begin", run_id)
+        closing.give_up(run_id=run_id, reason=_unforeseen(error), now=timezone.now())
+        return None
+
+
+def _begin(run_id: uuid.UUID) -> Claimed | None:
     run = state.load(run_id)
     if run is None or run.run.status not in {RunStatus.QUEUED, RunStatus.RUNNING}:
         return None
@@ -45,50 +57,58 @@ def _begin_run(run_id: uuid.UUID) -> Begun | None:
             commit.resume(run, following, now=now)
         except IntegrityError as error:  # the step exists by now: another worker was quicker
             raise commit.NotOurs from error
-    return _held(run, following.begin)
+    return freshly(run, following.begin)
 
 
-def _held(run: RunState, prepared: Prepared | None) -> Begun | None:
-    return None if prepared is None else (run, prepared, Lease(prepared.row.id, prepared.row.lease))
-
-
-def _take_step(step_id: uuid.UUID) -> Begun | None:
+def _take_step(step_id: uuid.UUID) -> Claimed | None:
     lease = leases.claim(step_id, now=timezone.now())
     if lease is None:
         return None
     row = Step.objects.get(id=step_id)
-    run = state.load(row.run_id)
-    assert run is not None
-    definition = run.pipeline.steps[row.index]
-    prepared = Prepared(row, definition, plan.step_context(run, definition, row), {})
-    prepared.signals = list(Signal.objects.filter(step_id=step_id).order_by("kind", "position", "id"))
-    prepared.answer_saved = row.status == StepStatus.JUDGING
     try:
+        run = state.load(row.run_id)
+        assert run is not None
+        definition = run.pipeline.steps[row.index]
+        prepared = Prepared(row, definition, plan.step_context(run, definition, row), {})
+        prepared.signals = list(Signal.objects.filter(step_id=step_id).order_by("kind", "position", "id"))
+        prepared.answer_saved = row.status == StepStatus.JUDGING
         plan.render_config(prepared)
-    except templating.TemplateError as error:
-        return _held(run, step.end(run, prepared, lease, StepStatus.FAILED, str(error)))
-    return run, prepared, lease
+    except AWAY:
+        logger.exception("step %s is left to the sweeper", step_id)
+        return None
+    except Exception as error:
+        logger.exception("step %s cannot be taken on", step_id)
+        closing.give_up(run_id=row.run_id, reason=_unforeseen(error), now=timezone.now())
+        return None
+    return Claimed(run, prepared, lease)
 
 
-def _carry_on(run: RunState, prepared: Prepared, lease: Lease) -> Begun | None:
-    with heartbeat.holding(lease):
+def _carry_on(claimed: Claimed) -> Claimed | None:
+    with heartbeat.holding(claimed.lease):
         try:
-            return _held(run, step.carry_on(run, prepared, lease))
-        except (LeaseLost, Stopped, commit.NotOurs):
-            logger.info("step %s is no longer this worker's", lease.step_id)
-        except DatabaseError:
-            # The lease runs out and the sweeper hands the step to a worker whose database answers.
-            logger.exception("step %s is left to the sweeper", lease.step_id)
+            return step.carry_on(claimed)
+        except NOT_OURS:
+            logger.info("step %s is no longer this worker's", claimed.row.id)
+        except AWAY:
+            logger.exception("step %s is left to the sweeper", claimed.row.id)
         except Exception as error:
-            logger.exception("step %s broke in an unforeseen way", lease.step_id)
-            return _broken(run, prepared, lease, error)
+            logger.exception("step %s broke in an unforeseen way", claimed.row.id)
+            return _broken(claimed, error)
     return None
 
 
-def _broken(run: RunState, prepared: Prepared, lease: Lease, error: Exception) -> Begun | None:
+def _broken(claimed: Claimed, error: Exception) -> Claimed | None:
     """Whatever happens, a step ends with a reason and so does its run."""
-    reason = f"unforeseen error: {type(error).__name__}: {error}"
     try:
-        return _held(run, step.end(run, prepared, lease, StepStatus.FAILED, reason))
-    except (LeaseLost, commit.NotOurs):
+        return end(claimed, StepStatus.FAILED, _unforeseen(error))
+    except NOT_OURS:
         return None
+    except Exception:
+        # What the step holds cannot even be written: its run ends without it.
+        logger.exception("step %s cannot be ended", claimed.row.id)
+        closing.give_up(run_id=claimed.state.run.id, reason=_unforeseen(error), now=timezone.now())
+        return None
+
+
+def _unforeseen(error: Exception) -> str:
+    return f"unforeseen error: {type(error).__name__}: {error}"

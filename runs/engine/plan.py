@@ -67,16 +67,23 @@ def _prepare(state: RunState, index: int, plan: Plan, now: datetime) -> Prepared
     try:
         if definition.when is not None and not templating.evaluate(definition.when, scope):
             _end_at_once(row, StepStatus.SKIPPED, "", now)
-            _note(plan, state, row, "step.skipped", f"{row.name} is skipped: {definition.when} is false.", now)
+            _note(
+                plan,
+                state,
+                row,
+                kind="step.skipped",
+                message=f"{row.name} is skipped: {definition.when} is false.",
+                now=now,
+            )
             return prepared
         warnings = render(prepared)
     except templating.TemplateError as error:
         _end_at_once(row, StepStatus.FAILED, str(error), now)
-        _note(plan, state, row, "step.failed", f"{row.name} failed: {error}", now, "error")
+        _note(plan, state, row, kind="step.failed", message=f"{row.name} failed: {error}", now=now, level="error")
         return prepared
-    _note(plan, state, row, "step.started", f"{row.name} asks {row.agent or row.executor}.", now)
+    _note(plan, state, row, kind="step.started", message=f"{row.name} asks {row.agent or row.executor}.", now=now)
     for warning in warnings:
-        _note(plan, state, row, "template.warning", warning, now, "warning")
+        _note(plan, state, row, kind="template.warning", message=warning, now=now, level="warning")
     return prepared
 
 
@@ -140,7 +147,9 @@ def _end_at_once(row: Step, status: StepStatus, error: str, now: datetime) -> No
     row.wake_at = None
 
 
-def _note(plan: Plan, state: RunState, row: Step, kind: str, message: str, now: datetime, level: str = "info") -> None:
+def _note(
+    plan: Plan, state: RunState, row: Step, *, kind: str, message: str, now: datetime, level: str = "info"
+) -> None:
     plan.events.append(events.event(state.run.id, kind, message, now=now, step_name=row.name, level=level))
 
 

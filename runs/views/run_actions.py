@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from runs.access.roles import name_of, role_required
-from runs.engine.cancel import cancel as cancel_run
+from runs.engine.closing import cancel as cancel_run
 from runs.models import Role, Run
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from runs.engine.cancel import cancel
+from runs.engine.closing import cancel
 from runs.models import Run
 
 

@@ -213,7 +213,8 @@ def test_a_loop_ends_when_confident_enough(pipelines, tmp_path):
         "loop",
         step(
             loop_until={"confidence": 0.8, "max_iterations": 5},
-            prompt_template="Pass {{ loop.iteration }}{% if loop.prior_output %}, said {{ loop.prior_confidence }}{% endif %}",
+            prompt_template="Pass {{ loop.iteration }}"
+            "{% if loop.prior_output %}, said {{ loop.prior_confidence }}{% endif %}",
             agent={"log": str(log), "says": [0.3, 0.85, 0.99]},
         ),
     )

@@ -1,11 +1,11 @@
-"""Cancelling: what waits never starts, what runs can write nothing more."""
+"""Ending a run from outside: what waits never starts, what runs can write nothing more."""
 
 from datetime import timedelta
 
 import pytest
 
 from runs.engine import leases
-from runs.engine.cancel import cancel
+from runs.engine.closing import cancel, give_up
 from runs.engine.leases import LeaseLost
 from runs.models import RunEvent, RunStatus, StepStatus
 from tests.runs.engine.rows import NOW, a_run, a_step
@@ -52,3 +52,10 @@ def test_a_run_that_has_ended_is_not_changed(status):
     run.refresh_from_db()
     assert run.status == status
     assert not RunEvent.objects.exists()
+
+
+def test_a_run_that_cannot_be_carried_on_ends_with_the_reason():
+    step = a_step(a_run())
+    assert give_up(run_id=step.run_id, reason="broken", now=NOW)
+    step.refresh_from_db()
+    assert (step.run.status, step.run.reason, step.status, step.error) == ("failed", "broken", "failed", "broken")

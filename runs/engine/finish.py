@@ -1,0 +1,115 @@
+"""Ending a step: by the gate's decision, by failure, or because a person has to look."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from calibration import buckets
+from runs import events
+from runs.engine import commit, gate, leases, loop, plan, rows, sightings
+from runs.engine.claimed import Claimed, freshly
+from runs.models import RunEvent, StepStatus
+from runs.storable import storable_text
+
+ANSWER_FIELDS = (*loop.PASS_FIELDS, "status", "iterations", "tries")
+DECISION_FIELDS = (
+    "status",
+    "error",
+    "effective_confidence",
+    "verifier_confidence",
+    "grounding_score",
+    "deterministic_passed",
+    "combined_trust",
+    "trust_report",
+    "completed_at",
+    "leased",
+    "wake_at",
+)
+
+
+def end(claimed: Claimed, status: StepStatus, reason: str) -> Claimed | None:
+    """Finish the step without a decision of the gate: it failed, or nobody can tell what its call did.
+
+    Returns what the run goes on with. Raises LeaseLost or NotOurs.
+    """
+    row, now = claimed.row, timezone.now()
+    failed = status == StepStatus.FAILED
+    row.error = storable_text(reason)
+    told = event(
+        claimed,
+        "step.failed" if failed else "step.escalated",
+        f"{row.name} {'failed' if failed else 'waits for a person'}: {reason}",
+        now=now,
+        level="error",
+    )
+    return _finish(claimed, status, reason, told=told, verdict=None, now=now)
+
+
+def decide(claimed: Claimed) -> Claimed | None:
+    """Let the gate decide on the signals gathered, and finish the step accordingly.
+
+    Returns what the run goes on with. Raises LeaseLost or NotOurs.
+    """
+    row, now = claimed.row, timezone.now()
+    verdict = gate.decide(claimed.prepared, loop.of_pass(row, claimed.prepared.signals), now=now)
+    calm = verdict.status in {StepStatus.COMPLETED, StepStatus.STOPPED}
+    told = event(
+        claimed,
+        "step.decided",
+        f"{row.name} {verdict.status}. {verdict.reason}",
+        now=now,
+        level="info" if calm else "warning",
+    )
+    reason = verdict.reason
+    if verdict.status == StepStatus.STOPPED:
+        reason = str((row.parsed_output or {}).get("proceed_reason") or "its agent saw nothing more to do")
+    return _finish(claimed, verdict.status, reason, told=told, verdict=verdict, now=now)
+
+
+def event(claimed: Claimed, kind: str, message: str, *, now: datetime, **fields: Any) -> RunEvent:
+    """A log row about the step."""
+    return events.event(claimed.state.run.id, kind, message, now=now, step_name=claimed.row.name, **fields)
+
+
+def _finish(
+    claimed: Claimed, status: StepStatus, reason: str, *, told: RunEvent, verdict: gate.Verdict | None, now: datetime
+) -> Claimed | None:
+    state, prepared, row = claimed.state, claimed.prepared, claimed.row
+    row.status, row.completed_at, row.leased, row.wake_at = status, now, False, None
+    state.remember(row)
+    sightings.note(row, prepared.definition, now=now)
+    following = plan.plan_next(state, now=now)
+    if following.end is not None and following.end.index is not None:
+        following.reason = following.reason or f"{row.name}: {reason}"
+    values = _values(claimed)
+
+    def write_step() -> None:
+        leases.fenced_update(claimed.lease, **values)
+        rows.insert(prepared.unsaved)
+        _record_sample(claimed, verdict, now)
+
+    commit.step(state, following, write_step, [told], now=now)
+    return freshly(state, following.begin)
+
+
+def _values(claimed: Claimed) -> Mapping[str, Any]:
+    """What to write: the answer too, unless it was kept before it was judged."""
+    names = DECISION_FIELDS if claimed.prepared.answer_saved else dict.fromkeys((*ANSWER_FIELDS, *DECISION_FIELDS))
+    return {name: getattr(claimed.row, name) for name in names}
+
+
+def _record_sample(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> None:
+    row, run = claimed.row, claimed.state.run
+    if verdict is None or verdict.bucket_id is None or row.effective_confidence is None:
+        return
+    buckets.record_sample(
+        id=row.id,
+        bucket_id=verdict.bucket_id,
+        group=run.id,
+        stage=run.stage,
+        confidence=row.effective_confidence,
+        observed_at=now,
+        check_failed=row.deterministic_passed is False,
+    )
