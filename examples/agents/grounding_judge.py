@@ -53,9 +53,11 @@ def sentences(given):
 def judge(sentence, facts, evidence):
     missing = [fact for fact in facts if not any(fact in known for _, _, known in evidence)]
     if missing:
-        return {"claim": sentence, "supported": False, "evidence": f"no tool result has {', '.join(missing)}"}
+        return {"claim": sentence, "supported": False, "evidence": f"no tool result mentions {', '.join(missing)}"}
     tool, text, _ = max(evidence, key=lambda item: sum(fact in item[2] for fact in facts))
-    return {"claim": sentence, "supported": True, "evidence": f"{tool} returned {around(text, facts)}"}
+    counted = [fact for fact in facts if fact.isdigit() and fact in counts(text)]
+    shown = tally(text) if counted else around(text, facts)
+    return {"claim": sentence, "supported": True, "evidence": f"{tool} returned {shown}"}
 
 
 def known_in(text):
@@ -79,14 +81,24 @@ class Known(set):
 
 
 def counts(text):
-    """How many lines a result lists, and how many of them name each error class."""
+    """The numbers that follow from a result that lists lines: how many, and how many name each error class."""
+    lines, classes = listed(text)
+    return {str(n) for n in (len(lines), *classes.values())} if lines else set()
+
+
+def tally(text):
+    lines, classes = listed(text)
+    return f"{len(lines)} lines: " + ", ".join(f"{n} with {name}" for name, n in classes.most_common())
+
+
+def listed(text):
+    """(lines, how many of them name each error class) of a result; nothing where it lists none."""
     try:
         result = json.loads(text)
     except ValueError:
-        return set()
+        return [], Counter()
     lines = result.get("lines", []) if isinstance(result, dict) else []
-    classes = Counter(name for line in lines for name in FACT.findall(line) if name[0].isupper())
-    return {str(n) for n in (len(lines), *classes.values())} if lines else set()
+    return lines, Counter(name for line in lines for name in FACT.findall(line) if name[0].isupper())
 
 
 def around(text, facts):

@@ -47,9 +47,9 @@ def gather(subject: Subject, check: Check, stop: Stop) -> Outcome:
 
 def _why_not(expect: str, detail: Mapping[str, Any]) -> str:
     if "status_code" in detail:
-        return f"not true: {expect} (the answer was HTTP {detail['status_code']})"
+        return f"not true: {expect}; the answer was HTTP {detail['status_code']}"
     printed = shown(" ".join(detail["stdout"].split()), 80)
-    return f"not true: {expect} (printed {printed!r}, exit code {detail['exit_code']})"
+    return f"not true: {expect}; it printed {printed!r} and ended with exit code {detail['exit_code']}"
 
 
 def _shell(check: schema.ShellCheck, seen: Mapping[str, Any], detail: dict[str, Any], stop: Stop) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_claims_without_evidence_are_held_back_by_grounding_alone() -> None:
     assert look.grounding_score == look.combined_trust == 0.5
     claims = signals(look)["grounding"].detail["claims"]
     assert [claim["supported"] for claim in claims] == [True, True, False, False]
-    assert claims[3]["evidence"] == "no tool result has deploy"
+    assert claims[3]["evidence"] == "no tool result mentions deploy"
     assert not signals(look)["grounding"].detail["trace_cut"]
     assert [entry["field"] for entry in signals(look)["verifier"].detail["differs"]] == ["errors"]
 

@@ -68,7 +68,7 @@ def test_command_and_expression_see_context_and_output() -> None:
 def test_false_says_which_expression() -> None:
     outcome = run("echo 306; exit 1")
     assert (outcome.state, outcome.passed) == ("done", False)
-    assert outcome.error == "not true: exit_code == 0 (printed '306', exit code 1)"
+    assert outcome.error == "not true: exit_code == 0; it printed '306' and ended with exit code 1"
 
 
 @pytest.mark.parametrize(
