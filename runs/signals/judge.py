@@ -59,10 +59,10 @@ def compose(name: str, **sections: str) -> str:
     while any(marker in text for text in sections.values()):
         marker = secrets.token_hex(8)
     body = "\n\n".join(
-        f"<<<{heading} {marker}>>>\n{text}\n<<<END {heading} {marker}>>>"
+        f"<<<{heading} {marker}>>>\n{storable_text(text)}\n<<<END {heading} {marker}>>>"
         for heading, text in ((key.upper(), value) for key, value in sections.items())
     )
-    return storable_text(_template(name).substitute(marker=marker, sections=body))
+    return _template(name).substitute(marker=marker, sections=body)
 
 
 def answer_text(answer: Mapping[str, Any]) -> str:
