@@ -2,7 +2,8 @@
 
 PostgreSQL refuses U+0000, UTF-8 has no lone surrogates, JSON has no NaN, and Python neither writes
 numbers of many thousand digits nor follows values nested a thousand levels deep. Each is replaced
-by something a reader can see, so that nothing vanishes in silence and nothing crashes.
+by something a reader can see, so that nothing vanishes in silence and nothing crashes. It lives on
+the lowest floor because every floor stores text of agents.
 """
 
 import math

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from runs import wire
 from runs.addresses import refusal
-from runs.executors.base import Deadline, ExecutorError, Stop
+from runs.calling import Deadline, ExecutorError, Stop
 from runs.wire import Guard, IdlePool, Wire
 
 _OURS = {"connection", "content-length", "transfer-encoding", "keep-alive", "upgrade", "te", "trailer", "expect"}
@@ -204,7 +204,9 @@ def _permitted(host: str, port: int, guard: Guard, trusted: bool) -> list[str]:
     refusals = {address: refusal(address, settings.SERVICE.outbound.allow_private) for address in addresses}
     permitted = [address for address in addresses if not refusals[address]]
     if not permitted:
-        raise OutboundError(f"{host!r} may not be reached: {next(iter(refusals.values()))}", retryable=False)
+        raise OutboundError(
+            f"{host!r} may not be reached: {next(iter(refusals.values()), 'it has no address')}", retryable=False
+        )
     return permitted
 
 

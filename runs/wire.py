@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from runs.executors.base import Deadline, Stop
+from runs.calling import Deadline, Stop
 
 CONNECT_SECONDS = 10.0
 _CHUNK = 65_536

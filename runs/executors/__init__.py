@@ -1,7 +1,6 @@
 """The executors by the name pipelines know them by.
 
-They are loaded on first use: each needs ``runs.executors.base``, and so do the modules below them
-(``runs.wire``, ``runs.outbound``), so importing them here would be a circle.
+They are loaded on first use, so that importing the contract alone (``runs.executors.base``) stays light.
 """
 
 from functools import cache

@@ -11,9 +11,9 @@ from django.conf import settings
 
 from runs.executors import process
 from runs.executors.base import AgentDefinition, Call, Deadline, ExecutorError, Reply, Stop, Stopped, TraceEvent
-from runs.executors.command_config import CommandConfig
+from runs.executors.command_config import CommandConfig, agent_name
 from runs.executors.command_output import Output
-from runs.executors.process import Ended
+from runs.executors.process import CannotStart, Ended
 from runs.executors.program_version import texts, version
 
 DEFAULT_SECONDS = 1200.0
@@ -28,11 +28,10 @@ class Command:
     default_timeout = DEFAULT_SECONDS
 
     def agent_name(self, config: Mapping[str, Any]) -> str:
-        return CommandConfig.read(config).name
+        return agent_name(config)
 
     def call(self, call: Call, stop: Stop, on_event: Callable[[TraceEvent], None]) -> Reply:
         config = CommandConfig.read(call.config)
-        seconds = min(call.timeout, config.timeout_seconds or DEFAULT_SECONDS)
         agent_version = version(config.version_files)
         output = Output(on_event)
         try:
@@ -40,24 +39,26 @@ class Command:
                 config.program,
                 cwd=config.cwd,
                 env=_environment(config),
-                stdin=_input(call, seconds),
-                deadline=Deadline(seconds),
+                stdin=_input(call, config),
+                deadline=Deadline(call.timeout),
                 stop=stop,
                 max_bytes=settings.SERVICE.limits.answer_bytes,
                 on_output=output.feed,
             )
-        except (OSError, ValueError) as error:
+        except CannotStart as error:
             raise ExecutorError(f"{config.name} could not be started: {error}", retryable=False) from error
+        except OSError as error:
+            raise ExecutorError(f"{config.name} could not be watched: {error}") from error
         output.finish()
         if ended.reason == "stop":
             raise Stopped
-        problem = _problem(ended, seconds)
+        problem = _problem(ended, call.timeout)
         if problem:
             raise ExecutorError(f"{config.name} {problem}", raw=output.text, trace=output.trace)
         return Reply(
             text=output.text,
             trace=output.trace,
-            model=output.model,
+            model=output.model or config.model,
             provider=output.provider,
             agent_version=agent_version,
             input_tokens=output.input_tokens,
@@ -89,13 +90,14 @@ def _environment(config: CommandConfig) -> dict[str, str]:
     return environment | config.env
 
 
-def _input(call: Call, seconds: float) -> bytes:
+def _input(call: Call, config: CommandConfig) -> bytes:
     return json.dumps(
         {
             "prompt": call.prompt,
             "context": dict(call.context),
+            "model": config.model,
             "idempotency_key": call.idempotency_key,
-            "timeout_seconds": seconds,
+            "timeout_seconds": call.timeout,
         }
     ).encode()
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from runs.executors.base import ExecutorError
+from runs.calling import ExecutorError
 
 _INTERPRETER = re.compile(r"(env|python[\d.]*|pypy[\d.]*|bash|sh|dash|zsh|node|deno|bun|ruby|perl|php|java|uv|run)")
+_SUFFIXES = frozenset({".js", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts"})
+_NAME_CHARS = 200
 SERVER_SECRETS = frozenset(
     {"VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SECRET_KEY"}
 )
@@ -27,7 +29,7 @@ class CommandConfig:
     env: dict[str, str]
     pass_env: list[str]
     version_files: list[Path]
-    timeout_seconds: float | None
+    model: str  # what the program is told to use, and reported unless it reports another; "" for none
 
     @property
     def program(self) -> list[str]:
@@ -41,31 +43,41 @@ class CommandConfig:
         command = _texts(config, "command")
         if not command or not command[0]:
             raise _wrong("command", "a list of texts: the program and its arguments", config.get("command"))
-        timeout = config.get("timeout_seconds")
-        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
-            raise _wrong("timeout_seconds", "a number of seconds above 0", timeout)
         pass_env = _texts(config, "pass_env")
         if secret := SERVER_SECRETS.intersection(pass_env):
             raise _wrong("pass_env", "names of variables that are not the server's own secrets", min(secret))
         return cls(
             command=command,
-            name=str(config.get("agent") or _name(command)),
+            name=agent_name(config),
             cwd=settings.BASE_DIR / str(config.get("cwd") or "."),
             env=_environment(config),
             pass_env=pass_env,
             version_files=[settings.BASE_DIR / file for file in _texts(config, "version_files")],
-            timeout_seconds=timeout,
+            model=str(config.get("model") or ""),
         )
 
 
-def _name(command: list[str]) -> str:
-    """``python -u examples/agents/triage.py --fast`` is ``triage``: the first word that is no interpreter or option."""
-    for word in command:
-        stem = Path(word).stem if Path(word).suffix in (".py", ".sh", ".js", ".rb", ".pl", ".mjs", ".ts") else ""
-        name = stem or Path(word).name
+def agent_name(config: Mapping[str, Any]) -> str:
+    """``agent``, else from ``command``: ``python -u examples/agents/triage.py --fast`` is ``triage``, the first word
+    that is no interpreter or option.
+
+    A script in an argument (``python -c ...``) has no name but its interpreter's. "" where there is no command.
+    """
+    command = config.get("command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    name = str(config.get("agent") or "") or _script(words) or (Path(words[0]).name if words else "")
+    return name[:_NAME_CHARS]
+
+
+def _script(words: list[str]) -> str:
+    for word in words:
+        if word in ("-c", "-e"):
+            break
+        path = Path(word)
+        name = path.stem if path.suffix in _SUFFIXES else path.name
         if name and not word.startswith("-") and not _INTERPRETER.fullmatch(name):
             return name
-    return Path(command[0]).name
+    return ""
 
 
 def _texts(config: Mapping[str, Any], key: str) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from runs.executors.base import TraceEvent
+from runs.calling import TraceEvent
 from runs.storable import storable
 
 TRACE_TYPES = frozenset(
@@ -19,7 +19,7 @@ TRACE_TYPES = frozenset(
         "tool_denied",
     }
 )
-_RECORDS = frozenset({"answer", "model", "usage"})
+_TYPES = TRACE_TYPES | {"answer", "model", "usage"}
 
 
 class Output:
@@ -92,9 +92,8 @@ def _protocol_message(line: bytes) -> dict[str, Any] | None:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if isinstance(message, dict) and message.get("type") in TRACE_TYPES | _RECORDS:
-        return message
-    return None
+    kind = message.get("type") if isinstance(message, dict) else None
+    return message if isinstance(kind, str) and kind in _TYPES else None
 
 
 def _text(value: Any) -> str:

@@ -38,7 +38,7 @@ class Gateway:
 
     def call(self, call: Call, stop: Stop, on_event: Callable[[TraceEvent], None]) -> Reply:
         params = _params(call)
-        seconds = min(call.timeout, float(call.config.get("timeout_seconds") or DEFAULT_SECONDS))
+        seconds = call.timeout
         exchange = Exchange(on_event)
         try:
             with Guard(Deadline(seconds), stop) as guard:
@@ -127,28 +127,33 @@ def _exchange(params: dict[str, Any], exchange: Exchange, guard: Guard) -> Reply
 def _send(key: tuple[str, str], params: dict[str, Any], guard: Guard) -> tuple[Connection, str]:
     """Send the request on a kept connection, else on a new one; a request that went out in part was never made."""
     while (kept := _pool.take(key)) is not None:
-        if kept.is_usable():
-            try:
-                return kept, _request(kept, params, guard)
-            except TimeoutError:
-                raise
-            except OSError:
-                pass  # it died just now: the next one will do
-        kept.close()
+        if not kept.is_usable():
+            kept.close()
+            continue
+        try:
+            return kept, _request(kept, params, guard)
+        except TimeoutError:
+            raise
+        except OSError:
+            continue  # it died just now: the next one will do
     connection = _open(*key, guard)
     try:
         return connection, _request(connection, params, guard)
     except TimeoutError:
         raise
     except OSError as error:
-        connection.close()
         raise ExecutorError(f"the connection to the gateway at {key[0]} broke: {error}") from error
 
 
 def _request(connection: Connection, params: dict[str, Any], guard: Guard) -> str:
-    connection.hold(guard)
-    request_id = connection.new_id()
-    connection.send({"type": "req", "id": request_id, "method": "agent", "params": params}, guard)
+    """Send it and return its id; a connection on which that fails is closed."""
+    try:
+        connection.hold(guard)
+        request_id = connection.new_id()
+        connection.send({"type": "req", "id": request_id, "method": "agent", "params": params}, guard)
+    except BaseException:
+        connection.close()
+        raise
     return request_id
 
 

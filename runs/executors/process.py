@@ -15,12 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from runs.executors.base import Deadline, Stop
+from runs.calling import Deadline, Stop
 
 GRACE_SECONDS = 1.0
 _CHUNK = 65_536
 _STDERR_KEPT = 16_384
+_PIPE_AT_MOST = 1_048_576  # what the kernel lets an unprivileged program enlarge a pipe to
 _POLL_SECONDS = 0.05  # only where the system cannot tell an exit by a file descriptor
+
+
+class CannotStart(Exception):
+    """There is no such program, it may not be run, or its arguments cannot be passed."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +52,16 @@ def run(
     """Run to the end, feeding ``on_output`` with standard output as it comes; the last ``keep_stderr`` bytes of the
     error output are kept.
 
-    Raises OSError or ValueError where the program cannot be started, Stopped where it should not be.
+    Raises CannotStart, Stopped where it should not start, OSError where the worker is out of file descriptors, and
+    whatever ``on_output`` raises; the program is killed in any case.
     """
     stop.raise_if_set()
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        start_new_session=True,
-    )
-    watch = _Watch(process, stdin, max_bytes, on_output, keep_stderr)
-    forget = stop.on_stop(watch.wake)
+    process = _start(command, cwd, env)
+    watch: _Watch | None = None
+    forget: Callable[[], object] = stop.is_set  # nothing to forget yet
     try:
+        watch = _Watch(process, stdin, max_bytes, on_output, keep_stderr)
+        forget = stop.on_stop(watch.wake)
         reason = watch.until_end(deadline, stop)
         if reason != "exit":
             watch.ask_to_end()
@@ -72,9 +71,26 @@ def run(
     finally:
         forget()
         _kill_session(process.pid)
-        watch.close()
         process.wait()
+        if watch is not None:
+            watch.close()
     return Ended(reason, process.returncode, watch.stderr())
+
+
+def _start(command: list[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise CannotStart(str(error)) from error
 
 
 class _Watch:
@@ -142,10 +158,14 @@ class _Watch:
             self._turn(grace.left())
 
     def drain(self, reason: str) -> str:
-        """Take what the program had written before it ended. A process that fled its session cannot hold this up."""
+        """Take what the program had written before it ended: a pipe full at most.
+
+        A process that fled to a session of its own may go on writing, but cannot hold this up.
+        """
         for pipe, read in ((self._process.stdout, self._read), (self._process.stderr, self._read_stderr)):
-            while self._left >= 0 and pipe is not None and pipe in self._pipes and read():
-                pass
+            for _ in range(_PIPE_AT_MOST // _CHUNK):
+                if self._left < 0 or pipe not in self._pipes or not read():
+                    break
         return "output" if self._left < 0 and reason == "exit" else reason
 
     def stderr(self) -> str:

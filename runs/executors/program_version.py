@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from runs.executors.base import ExecutorError
+from runs.calling import ExecutorError
 
 _cache: dict[Path, tuple[tuple[int, int, int], str]] = {}
 

@@ -34,7 +34,7 @@ class Webhook:
             _url(config),
             headers=_headers(config, call.idempotency_key),
             content=call.prompt,
-            deadline=Deadline(min(call.timeout, float(config.get("timeout_seconds") or DEFAULT_SECONDS))),
+            deadline=Deadline(call.timeout),
             stop=stop,
             max_bytes=settings.SERVICE.limits.answer_bytes,
         )

@@ -49,6 +49,7 @@ class Script:
     error: str = ""  # answers ok: false
     aborted: bool = False
     raw: tuple[str | bytes, ...] = ()  # messages outside the script; bytes go out as raw TCP data
+    goodbye: bytes = b""  # raw TCP data after the end of the call
     dies: bool = False  # drops the connection instead of ending the call
     silent: bool = False  # never ends the call
     model: str = "fake-1"
@@ -81,7 +82,10 @@ class FakeGateway:
     recording: bool = True
     connections: int = 0  # made so far
     cancelled: int = 0  # calls whose connection went away before they ended
-    open_transports: set[asyncio.BaseTransport] = field(default_factory=set)
+    open_transports: set[asyncio.Transport] = field(default_factory=set)
+    _thread: threading.Thread | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _ended: asyncio.Event | None = None
 
     @property
     def url(self) -> str:
@@ -96,10 +100,28 @@ class FakeGateway:
         self.port = server.sockets[0].getsockname()[1]
         return server
 
-    def drop_connections(self) -> None:
-        """Close every connection without a word. Call from the server's own loop."""
-        for transport in list(self.open_transports):
-            transport.abort()  # type: ignore[attr-defined]
+    def stop(self) -> None:
+        """Close the port and, without a word, every connection; returns when it is done."""
+        if self._thread is not None and self._loop is not None and self._ended is not None:
+            self._loop.call_soon_threadsafe(self._ended.set)
+            self._thread.join()
+            self._thread = None
+
+    def start(self) -> None:
+        """Serve from a thread of its own; returns when the port is open."""
+        ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), name="fake-gateway")
+        self._thread.start()
+        ready.wait()
+
+    async def _serve(self, ready: threading.Event) -> None:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        async with await self.serve():
+            ready.set()
+            await self._ended.wait()
+            for transport in list(self.open_transports):
+                transport.abort()
+            await asyncio.sleep(0)
 
 
 class _Peer(asyncio.Protocol):
@@ -126,7 +148,9 @@ class _Peer(asyncio.Protocol):
         for event in self.protocol.events_received():
             if isinstance(event, Request):
                 self.shake_hands(event)
-            elif event.opcode is CLOSE:
+                continue
+            assert isinstance(event, Frame)
+            if event.opcode is CLOSE:
                 self.flush()
                 self.transport.close()
             else:
@@ -214,6 +238,9 @@ class _Peer(asyncio.Protocol):
             self.send(_error(identity, script.error))
         else:
             self.send(_ok(identity, f'{{"status":"ok","result":{json.dumps(script.result(params))}}}'))
+        if script.goodbye:
+            self.flush()
+            self.transport.write(script.goodbye)
 
 
 def _ok(identity: str, payload: str) -> str:
@@ -245,27 +272,12 @@ def _rest(gateway: FakeGateway, request: Request) -> tuple[int, Any]:
 
 @contextlib.contextmanager
 def running(gateway: FakeGateway) -> Iterator[FakeGateway]:
-    """The gateway, serving from a thread of its own until the block ends."""
-    loop = asyncio.new_event_loop()
-    ready = threading.Event()
-
-    async def serve() -> None:
-        async with await gateway.serve():
-            ready.set()
-            await ended.wait()
-            gateway.drop_connections()
-            await asyncio.sleep(0)
-
-    ended = asyncio.Event()
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="fake-gateway")
-    thread.start()
-    ready.wait()
+    """The gateway, serving until the block ends."""
+    gateway.start()
     try:
         yield gateway
     finally:
-        loop.call_soon_threadsafe(ended.set)
-        thread.join()
-        loop.close()
+        gateway.stop()
 
 
 AGENTS = {

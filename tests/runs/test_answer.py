@@ -237,34 +237,31 @@ def test_five_megabytes_of_answer():
     assert parse(f"prose before {answer(summary=text)} and after").summary == text
 
 
+def test_five_megabytes_of_braces_take_no_time():
+    for hostile in ("{" * FIVE_MB, "[" * FIVE_MB, '{"' * (FIVE_MB // 2)):
+        assert _seconds(f"{hostile}\n{GOOD}") < 1
+
+
 @pytest.mark.parametrize(
     "hostile",
     [
-        "{" * FIVE_MB,
-        "[" * FIVE_MB,
-        "{}" * (FIVE_MB // 2),
-        '{"' * (FIVE_MB // 2),
-        '{"":' * (FIVE_MB // 4),
-        '{"":1' * (FIVE_MB // 5),
-        '{"a":[' * (FIVE_MB // 6),
-        '{"a":"' * (FIVE_MB // 6),
-        '{"a":1}' * (FIVE_MB // 7),
-        '{"a":[' * 900 + "1," * (FIVE_MB // 2),
-        '{"a' + '\\"{' * (FIVE_MB // 3),
+        '{"":',
+        '{"":1',
+        '{"a":[',
+        '{"a":"',
+        '{"a":1}',
+        '{"a":1,',
+        '{"a":"b","c":{"d":[{"e":',
+        '{"a\\"',
     ],
-    ids=lambda text: text[:12],
 )
 def test_hostile_text_takes_linear_time(hostile):
-    """Ten times the text takes about ten times as long (quadratic: a hundred), and the answer after it is found."""
-    small = _seconds(hostile[: FIVE_MB // 10] + "\n" + GOOD)
-    large = _seconds(hostile + "\n" + GOOD)
-    assert large < max(0.25, 30 * small)
+    """Ten times the text takes about ten times as long (quadratic: a hundred)."""
+    small, large = ("\n".join([hostile * count, GOOD]) for count in (10_000, 100_000))
+    assert _seconds(large) < max(0.1, 40 * _seconds(small))
 
 
 def _seconds(text):
     start = time.process_time()
-    try:
-        assert parse(text).confidence == 0.9
-    except ContractError:
-        assert '"a' in text[:4]  # the answer lies inside a string that never ends
+    assert parse(text).confidence == 0.9
     return time.process_time() - start

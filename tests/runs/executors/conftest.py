@@ -1,0 +1,28 @@
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.conf import LazySettings
+
+from tests.fakes.gateway import FakeGateway, Script, running
+
+
+@pytest.fixture
+def service(settings: LazySettings) -> Callable[..., None]:
+    """``service(limits={"answer_bytes": 2000})``: the service configuration with these fields changed."""
+
+    def change(**sections: dict[str, object]) -> None:
+        changed = {name: getattr(settings.SERVICE, name).model_copy(update=fields) for name, fields in sections.items()}
+        settings.SERVICE = settings.SERVICE.model_copy(update=changed)
+
+    return change
+
+
+@pytest.fixture
+def gateway(settings: LazySettings, service: Callable[..., None]) -> Iterator[FakeGateway]:
+    """A running gateway that the service is configured to use, with the token "sesame"; add to ``agents`` at will."""
+    with running(FakeGateway({"triage": Script()}, token="sesame")) as gateway:
+        configured = settings.SERVICE.executors.gateway.model_copy(
+            update={"url": gateway.url, "rest_url": gateway.rest_url, "token": "sesame"}
+        )
+        service(executors={"gateway": configured})
+        yield gateway
