@@ -24,7 +24,7 @@ _PIPE_AT_MOST = 1_048_576  # what the kernel lets an unprivileged program enlarg
 _POLL_SECONDS = 0.05  # only where the system cannot tell an exit by a file descriptor
 
 
-class CannotStart(Exception):
+class CannotStart(OSError):
     """There is no such program, it may not be run, or its arguments cannot be passed."""
 
 

@@ -9,8 +9,8 @@ import pytest
 from runs import executors
 from runs.executors import gateway as executor
 from runs.executors.base import Call, ExecutorError, Stop, Stopped
-from tests.fakes.http import FakeHttp
 from tests.fakes.gateway import ANSWER, TRACE, FakeGateway, Script, running
+from tests.fakes.http import FakeHttp
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
