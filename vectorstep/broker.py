@@ -104,13 +104,12 @@ class Transport(virtual.Transport):
     Channel = Channel
     # 15 ms: a run starts at once and an idle worker stays under two percent of a core.
     polling_interval = 0.015
-    default_port = 0
     driver_type = "filesystem"
     driver_name = "vectorstep"
     # No server, so no host to name (kombu would warn that none was).
     default_connection_params: dict[str, Any] = {}
 
-    def drain_events(self, connection: Any, timeout: float | None = None) -> Any:
+    def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Wait in short turns: a worker looks only between them whether it has been told to end."""
         return super().drain_events(
             connection, timeout=LONGEST_WAIT_SECONDS if timeout is None else min(timeout, LONGEST_WAIT_SECONDS)

@@ -3,6 +3,7 @@
 No Django import: settings, the serve command and the tests all use it.
 """
 
+import contextlib
 import os
 import secrets
 from collections.abc import Mapping
@@ -51,10 +52,9 @@ def names(name: str, default: str, *, environ: Mapping[str, str] = os.environ) -
 
 def database(*, default: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """``DATABASE_URL`` as Django's settings want it. Its text, which may hold a password, is in no message."""
-    try:
-        parsed = dict(dj_database_url.parse(environ.get("DATABASE_URL") or default))
-    except ValueError:
-        parsed = {"ENGINE": ""}
+    parsed: dict[str, Any] = {"ENGINE": ""}
+    with contextlib.suppress(ValueError):  # refused below, like a database of another kind
+        parsed.update(dj_database_url.parse(environ.get("DATABASE_URL") or default))
     if parsed["ENGINE"].rpartition(".")[2] not in {"sqlite3", "postgresql"}:
         raise BadEnvironment("DATABASE_URL must be postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////PATH")
     return parsed

@@ -5,6 +5,8 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
+import subprocess
 import sys
 import time
 import urllib.request
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import Process, answers, free_port, wait_until
+from tests.services import ROOT, Process, answers, free_port, wait_until
 from vectorstep.processes import descendants
 
 RUNNING = "is running at"
@@ -111,6 +113,37 @@ def test_killing_the_supervisor_leaves_no_process(serve):
     process.signal(signal.SIGKILL)
     process.popen.wait(timeout=5)
     wait_until(lambda: gone(below), seconds=12, what="the children noticing")
+
+
+SLOW = """
+name: slow
+stage: production
+steps:
+  - name: sleeps
+    executor: command
+    executor_config: {command: [sleep, "987"]}
+    prompt_template: Sleep well.
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_running_agent_ends_with_the_server_and_is_not_called_failed(serve, environ, tmp_path, number):
+    (tmp_path / "pipelines").mkdir()
+    (tmp_path / "pipelines" / "slow.yaml").write_text(SLOW)
+    process = serve(VECTORSTEP_PIPELINES=str(tmp_path / "pipelines"))
+    subprocess.run([sys.executable, "manage.py", "run", "slow", "--no-follow"], cwd=ROOT, env=environ, check=True)
+    process.wait_until(lambda: "sleep" in programs(process.pid), what="the agent running")
+    below = descendants(process.pid)
+    process.signal(number)
+    wait_until(lambda: gone(below), seconds=15, what="the agent ending")
+    with sqlite3.connect(Path(environ["VECTORSTEP_VAR"]) / "vectorstep.sqlite3") as database:
+        assert database.execute("select status from runs_run").fetchall() == [("running",)]
+
+
+def programs(pid: int) -> set[str]:
+    return {
+        Path(f"/proc/{each}/comm").read_text().strip() for each in descendants(pid) if Path(f"/proc/{each}").exists()
+    }
 
 
 def test_an_open_stream_does_not_delay_the_end(serve, environ):
