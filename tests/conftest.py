@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.services import Postgres, Process, Valkey, answers, free_port
@@ -21,6 +22,12 @@ from tests.services import Postgres, Process, Valkey, answers, free_port
 HERE = Path(__file__).parent
 MARKED_FOLDERS = {HERE / "integration": "integration", HERE / "browser": "browser"}
 LOCALHOST = pytest.mark.allow_hosts(["127.0.0.1", "::1", "localhost"])
+
+# A busy machine is no fault of the code: the time one example takes decides nothing.
+hypothesis.settings.register_profile(
+    "vectorstep", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("vectorstep")
 
 
 @pytest.hookimpl(tryfirst=True)
