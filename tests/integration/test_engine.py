@@ -5,6 +5,7 @@ import time
 from functools import partial
 
 import psutil
+import pytest
 from django.utils import timezone
 
 from runs.engine.closing import cancel
