@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from runs.models import Run, RunEvent, RunStatus
+from runs.models import Run, RunEvent, RunStatus, Step
 
 logger = logging.getLogger(__name__)
 
@@ -82,10 +82,10 @@ def _look(now: datetime, found: dict[str, Any]) -> None:
 
 
 def state(now: datetime) -> dict[str, Any]:
-    """What the database tells about the work: two reads of an index."""
+    """What the database tells about the work: a few reads of an index."""
     oldest = Run.objects.filter(status=RunStatus.QUEUED).order_by("id").values_list("triggered_at", flat=True).first()
     waited = max(now - oldest, timedelta()) if oldest else None
-    stalled = waited is not None and waited > STALLED_AFTER and not _something_happened(now)
+    stalled = waited is not None and waited > STALLED_AFTER and not (_works(now) or _something_happened(now))
     workers = "stalled" if stalled else "ok"
     return {
         "status": workers,
@@ -94,6 +94,11 @@ def state(now: datetime) -> dict[str, Any]:
         "oldest_queued_seconds": None if waited is None else round(waited.total_seconds(), 1),
         "version": version(),
     }
+
+
+def _works(now: datetime) -> bool:
+    """A lease that has not run out is a worker's heartbeat: slow agents may be all there is to see."""
+    return Step.objects.filter(leased=True, wake_at__gt=now).exists()
 
 
 def _something_happened(now: datetime) -> bool:

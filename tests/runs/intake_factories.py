@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runs.access import tokens
+from runs.intake import sources
+from runs.intake.accept import Accepted, accept
 from runs.models import Pipeline, PipelineVersion, Role
 from runs.pipelines import schema
 
@@ -55,3 +57,21 @@ def alert(**fields: Any) -> dict[str, Any]:
         ],
         **fields,
     }
+
+
+def post(
+    payload: dict[str, Any] | None = None,
+    *,
+    source: str = "generic",
+    team: str = "payments",
+    allow_testing: bool = False,
+    now: datetime = NOW,
+) -> Accepted:
+    """Accept a payload as the webhook does, without HTTP; by default one for the pipeline triage."""
+    incoming = sources.read(source, payload if payload is not None else {"pipeline": "triage"})
+    return accept(incoming=incoming, team=team, started_by="token vst_x", allow_testing=allow_testing, now=now)
+
+
+def keyed(key: str = "k", **fields: Any) -> dict[str, Any]:
+    """A payload for the pipeline triage; equal keys are duplicates."""
+    return {"pipeline": "triage", "idempotency_key": key, **fields}

@@ -6,7 +6,7 @@ from django.db import OperationalError
 
 from runs import events
 from runs.api import health
-from runs.models import Run, RunStatus
+from runs.models import Run, RunStatus, Step
 from tests.runs.intake_factories import NOW, pipeline
 
 
@@ -44,6 +44,16 @@ def test_old_queue_that_moves_is_load():
     events.log(run.id, "step.answered", "Answered.", now=NOW + timedelta(seconds=20))
     assert health.state(NOW + timedelta(seconds=31))["status"] == "ok"
     assert health.state(NOW + timedelta(seconds=51))["status"] == "stalled"
+
+
+@pytest.mark.django_db
+def test_old_queue_behind_slow_agents_is_load():
+    run = queued(NOW)
+    later = NOW + timedelta(hours=1)
+    step = Step.objects.create(run=run, name="slow", index=0, executor="gateway", created_at=NOW, leased=True)
+    Step.objects.filter(id=step.id).update(wake_at=later + timedelta(seconds=5))
+    assert health.state(later)["status"] == "ok"
+    assert health.state(later + timedelta(seconds=6))["status"] == "stalled"
 
 
 @pytest.mark.django_db
