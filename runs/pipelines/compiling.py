@@ -91,8 +91,13 @@ class Generator(CodeGenerator):
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
         target = node.node
+        if forward_caller:
+            self.write("environment.write(")
+            super().visit_Call(node, frame, forward_caller=True)
+            self.write(")")
+            return
         if not isinstance(target, nodes.Getattr):
-            super().visit_Call(node, frame, forward_caller=forward_caller)
+            super().visit_Call(node, frame)
             return
         self.write("environment.method(")
         self.visit(target.node, frame)

@@ -72,7 +72,8 @@ def _parsing() -> Iterator[None]:
     try:
         yield
     except TemplateSyntaxError as error:
-        raise BadTemplate(error.message or "syntax error", error.lineno) from None
+        message = (error.message or "syntax error").replace("'end of template'", "end")
+        raise BadTemplate(message, error.lineno) from None
     except (SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
         raise BadTemplate(f"cannot be compiled: {error or type(error).__name__}") from None
 
@@ -81,6 +82,8 @@ def template_tree(source: str) -> nodes.Template:
     """The parsed template. Raises BadTemplate."""
     if len(source) > MAX_TEMPLATE_CHARS:
         raise BadTemplate(f"is {len(source)} characters long; at most {MAX_TEMPLATE_CHARS}")
+    if source.endswith("{#"):
+        raise BadTemplate("Missing end of comment tag", source.count("\n") + 1)  # Jinja2 lets this one pass
     with _parsing():
         return _checked(_prompts.parse(source))
 
@@ -114,7 +117,7 @@ def _checked(tree: nodes.Template) -> nodes.Template:
 
 def _inside_python(node: nodes.Node) -> str | None:
     name: Any = None
-    if isinstance(node, nodes.Getattr):
+    if isinstance(node, nodes.Getattr | nodes.NSRef):
         name = node.attr
     elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
         name = node.arg.value
@@ -179,16 +182,21 @@ def _run(template: Template, context: Mapping[str, Any], budget: Budget) -> Rend
     return Rendered(text, list(budget.warnings))
 
 
+def _is_plain(template: str) -> bool:
+    """Whether there is nothing to render, so that the text stays as it is, line ends included."""
+    return "{{" not in template and "{%" not in template and "{#" not in template
+
+
 def render(template: str, context: Mapping[str, Any]) -> Rendered:
     """The template's text. Missing attributes are empty and named in ``warnings``. Raises TemplateError."""
-    if "{" not in template:
+    if _is_plain(template):
         return Rendered(template)
     return _run(_template(template), context, _budget())
 
 
 def render_shell(template: str, context: Mapping[str, Any]) -> Rendered:
     """A shell command in which every interpolated value is one quoted argument (or part of one)."""
-    if "{" not in template:
+    if _is_plain(template):
         return Rendered(template)
     return _run(_template(template), context, _budget(ShellText()))
 
