@@ -111,6 +111,7 @@ class _Reading:
         self.mark = mark
         self.library = library
         self.used: dict[int, Used] = {}
+        self.unusable: set[int] = set()  # steps whose library step is missing or broken: what they lack is not known
         self.problems: list[Problem] = []
 
     def loaded(self, name: str, source: str) -> Loaded:
@@ -130,7 +131,8 @@ class _Reading:
             document = Document.model_validate(self.data)
         except ValidationError as error:
             for location, message in schema_problems(error, Document, self.data):
-                self._add(location, message)
+                if location[:1] != ("steps",) or location[1:2] == () or location[1] not in self.unusable:
+                    self._add(location, message)
             return None
         config = document.model_dump(mode="json", by_alias=True)
         for location, what in unsupported(config):
@@ -155,12 +157,15 @@ class _Reading:
             try:
                 self.used[position] = used = self.library.use(step)
             except KeyError:
+                self.unusable.add(position)
                 name = step["use"]
                 near = did_you_mean(name, self.library.names()) if isinstance(name, str) else ""
                 self._add(("steps", position, "use"), f"no step {name!r} in the library{near}")
                 continue
             merged[position] = used.step
             self.problems.extend(used.problems)
+            if used.problems:
+                self.unusable.add(position)
         self.data = {**self.data, "steps": merged}
 
     def _add(self, location: Location, message: str, text_line: int = 0) -> None:

@@ -36,14 +36,17 @@ def field_path(location: Iterable[str | int]) -> str:
     return path
 
 
-def within(data: Any, location: Location) -> Location:
-    """A pydantic location without the parts that are not in the data (the tags of unions)."""
+def within(data: Any, location: Location, *, absent: bool) -> Location:
+    """A pydantic location without what is not in the data (the tags of unions).
+
+    ``absent``: the last part is a field that should be there, and is kept.
+    """
     found: list[str | int] = []
     for position, part in enumerate(location):
         inside = part in data if isinstance(data, Mapping) else isinstance(data, list) and isinstance(part, int)
         if inside:
             data = data[part]
-        elif position != len(location) - 1:
+        elif not absent or position != len(location) - 1:
             continue
         found.append(part)
     return tuple(found)
@@ -149,7 +152,7 @@ def describe(error: Mapping[str, Any], model: type[BaseModel]) -> str:
         expected = str(context.get("expected") or context.get("expected_tags"))
         return _not_one_of(error.get("input"), expected, kind)
     if kind == "union_tag_not_found":
-        return "type is required: shell, webhook or human"
+        return "is required: shell, webhook or human"
     if kind == "value_error":
         return str(context["error"])
     return f"{error['msg'][0].lower()}{error['msg'][1:]}, found {_found(error.get('input'))}"
@@ -179,8 +182,8 @@ def schema_problems(
     """Each finding as (location in the file's data, message)."""
     findings = []
     for finding in error.errors(include_url=False):
-        location = within(data, finding["loc"])
-        if finding["type"] == "union_tag_invalid":
+        location = within(data, finding["loc"], absent=finding["type"] == "missing")
+        if finding["type"] in ("union_tag_invalid", "union_tag_not_found"):
             location = (*location, "type")
         findings.append(((*prefix, *location), describe(finding, model)))
     return findings

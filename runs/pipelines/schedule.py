@@ -40,7 +40,7 @@ def _check_part(part: str, field: str, low: int, high: int) -> None:
 def _timezone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError) as error:
+    except (KeyError, ValueError, OSError) as error:
         raise ValueError(f"{name!r} is no time zone (for example UTC or Europe/London)") from error
     return name
 

@@ -94,7 +94,8 @@ def parse(text: str) -> tuple[Any, Mark]:
         return _Builder().build(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlProblem(mark.line + 1 if mark else 0, _syntax(text, error, mark)) from None
+        last = text.rstrip("\n").count("\n") + 1  # what is missing at the end is missed after it
+        raise YamlProblem(min(mark.line + 1, last) if mark else 0, _syntax(text, error, mark)) from None
     except yaml.YAMLError as error:
         raise YamlProblem(_line_of_character(text, error), f"not valid YAML: {error}".splitlines()[0]) from None
 

@@ -140,7 +140,7 @@ def test_any_json_is_read_as_itself(value):
     import json
 
     assert yamlfile.parse(json.dumps(value, ensure_ascii=False))[0] == value
-    assert yamlfile.parse(json.dumps(value, indent=1))[0] == value
+    assert yamlfile.parse(json.dumps(value, indent=1, ensure_ascii=False))[0] == value
 
 
 @given(text=st.text(max_size=80))
