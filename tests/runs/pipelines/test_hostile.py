@@ -8,7 +8,7 @@ from runs.pipelines.templating import TemplateError, evaluate, render, render_sh
 
 SECONDS = 0.4
 """The limit the service gives a template here."""
-SLACK = 1.0
+SLACK = 5.0  # a machine that is busy; what hangs, hangs for minutes
 
 DOUBLING = (
     "{% set ns = namespace(x='aaaa') %}{% for i in range(99) %}{% set ns.x = EXPR %}{% endfor %}{{ ns.x|length }}"
@@ -127,7 +127,10 @@ def test_values_that_double_are_stopped(expression):
 
 
 def test_two_large_equal_trees_cannot_be_built_to_be_compared():
-    tree = "{% set ns = namespace(x=1, y=1) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}{% endfor %}{{ ns.x == ns.y }}"
+    tree = (
+        "{% set ns = namespace(x=1, y=1) %}{% for i in range(60) %}"
+        "{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}{% endfor %}{{ ns.x == ns.y }}"
+    )
     assert "was stopped" in stopped(tree)
 
 

@@ -111,7 +111,7 @@ def step(*lines: str) -> str:
         ),
         (
             ["deterministic_checks:", "  - {type: webhook, name: c, url: 'http://x', expect: response.status < 4}"],
-            "p.yaml:12: steps[1].deterministic_checks[0].expect: unknown name 'response.status'; did you mean 'status_code'?",
+            "p.yaml:12: steps[1].deterministic_checks[0].expect: unknown name 'response.status'; did you mean",
         ),
         (
             [
@@ -142,9 +142,7 @@ def test_names_in_texts_are_checked_where_they_stand(lines, problem):
         ["prompt_template: '{% for s in vars %}{{ loop.index }}{{ s }}{% endfor %}'"],
         ["prompt_template: '{% set steps = {} %}{{ steps.x }}'"],
         ["prompt_template: '{% macro m(vars) %}{{ vars.x }}{% endmacro %}{{ m({}) }}'"],
-        [
-            "prompt_template: '{% for i in range(3) %}{% set ns = namespace(a=1) %}{{ ns.a }}{{ dict(a=1) }}{% endfor %}'"
-        ],
+        ["prompt_template: '{% for i in range(3) %}{% set n = namespace(a=1) %}{{ n.a }}{{ dict(a=1) }}{% endfor %}'"],
         ["prompt_template: 'braces {x} and } are text'"],
         [
             "loop_until: {confidence: 0.9}",
@@ -156,7 +154,7 @@ def test_names_in_texts_are_checked_where_they_stand(lines, problem):
         ],
         [
             "deterministic_checks:",
-            "  - {type: shell, name: c, run: 'test \"{{ output.x }}\" = {{ vars.limit }}', expect: result | int > output.n}",
+            "  - {type: shell, name: c, run: 'test \"{{ output.x }}\" = {{ vars.limit }}', expect: output.n == 3}",
         ],
         [
             "deterministic_checks:",
@@ -233,7 +231,8 @@ def test_only_yaml_files_are_pipelines_in_the_order_of_their_names(tmp_path):
 def steps(tmp_path: Path) -> Path:
     (tmp_path / "check.yaml").write_text(
         "description: for people\ntags: [x]\nexecutor: command\n"
-        "executor_config:\n  command: [ls]\n  env: {A: '1'}\nprompt_template: |\n  Look at\n  {{ summary }}\nretry: {attempts: 5}\n"
+        "executor_config:\n  command: [ls]\n  env: {A: '1'}\n"
+        "prompt_template: |\n  Look at\n  {{ summary }}\nretry: {attempts: 5}\n"
     )
     return tmp_path
 
@@ -289,7 +288,8 @@ def test_a_problem_in_the_library_names_the_library_file_and_its_line(steps):
         "executor: command\nexecutor_config:\n  command: [ls]\n  cwdd: x\nretry:\n  attempts: 0\n"
     )
     assert sorted(messages(use(steps, "timeout_seconds: 0")), reverse=True) == [
-        f"{steps.name}/check.yaml:6: steps[0].retry.attempts: input should be greater than or equal to 1, found a number (0)",
+        f"{steps.name}/check.yaml:6: steps[0].retry.attempts: "
+        "input should be greater than or equal to 1, found a number (0)",
         "p.yaml:6: steps[0].timeout_seconds: input should be greater than 0, found a number (0)",
     ]
     (steps / "check.yaml").write_text("executor: command\nexecutor_config:\n  command: [ls]\n  cwdd: x\n")

@@ -1,8 +1,10 @@
 """Reloading pipelines from files, and finding the versions that run."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 
 from runs.models import Pipeline, PipelineVersion
 from runs.pipelines import registry
@@ -175,3 +177,27 @@ def test_equal_content_has_one_address_whatever_its_spelling(folder, write):
     )
     assert registry.reload(now=LATER).changed == []
     assert registry.current("alpha").digest == digest
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reloads_at_once_do_not_disturb_each_other(folder, write):
+    for number in range(5):
+        write(f"{number}.yaml", f"p{number}")
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            registry.reload(now=NOW)
+        except BaseException as error:
+            failed.append(error)
+            raise
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert sorted(registry.names()) == [f"p{number}" for number in range(5)]

@@ -270,7 +270,8 @@ def test_the_context_is_not_changed():
 def test_a_typical_prompt_renders_well_under_a_third_of_a_millisecond():
     prompt = (
         "You look into alerts of {{ labels.app }}.\n" * 10
-        + "Summary: {{ summary }}\n{% if steps.assess.confidence > 0.5 %}Cause: {{ steps.assess.root_cause }}{% endif %}\n"
+        + "Summary: {{ summary }}\n"
+        + "{% if steps.assess.confidence > 0.5 %}Cause: {{ steps.assess.root_cause }}{% endif %}\n"
         + "{% for tag in steps.assess.tags %}- {{ tag }}\n{% endfor %}Limit: {{ vars.limit }}\n"
     )
     render(prompt, CONTEXT)
