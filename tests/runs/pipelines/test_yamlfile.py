@@ -16,7 +16,7 @@ def refused(text: str | bytes) -> tuple[int, str]:
     began = time.perf_counter()
     with pytest.raises(YamlProblem) as problem:
         yamlfile.parse(yamlfile.decode(text if isinstance(text, bytes) else text.encode()))
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < 10  # on a busy machine; what explodes takes hours
     return problem.value.line, problem.value.message
 
 
