@@ -1,0 +1,123 @@
+"""Several people and workers at once, each on a connection of its own."""
+
+import threading
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, transaction
+
+from calibration import buckets
+from calibration.buckets import bucket_id
+from calibration.labels import differences, mark_group, mark_sample
+from calibration.models import Bucket, Mark, Sample
+from tests.calibration.factories import NOW, key, person, record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def at_once(*jobs: Callable[[], object]) -> None:
+    """Run every job in a thread of its own, started together; the first error of any is raised."""
+    start, errors = threading.Barrier(len(jobs)), []
+
+    def run(job: Callable[[], object]) -> None:
+        try:
+            start.wait(timeout=10)
+            job()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive(), "two transactions wait for each other"
+    if errors:
+        raise errors[0]
+
+
+def test_one_person_marking_a_step_in_six_browsers_has_one_current_mark():
+    sample, anna = record(key()), person()
+    outcomes = ["correct", "incorrect", "partial"] * 2
+    at_once(*[lambda o=o: mark_sample(sample_id=sample, by=anna, outcome=o, now=NOW) for o in outcomes])
+    assert Mark.objects.count() == 6
+    assert Mark.objects.filter(is_current=True).count() == 1
+    assert differences(list(Sample.objects.all())) == []
+
+
+def test_one_person_marking_a_run_without_samples_in_six_browsers_has_one_current_mark():
+    group, anna = uuid.uuid4(), person()
+    at_once(*[lambda: mark_group(group=group, by=anna, outcome="correct", now=NOW)] * 6)
+    assert Mark.objects.filter(is_current=True).count() == 1
+
+
+def test_marks_on_steps_and_runs_at_once_leave_the_right_labels_and_never_wait_in_a_circle():
+    group = uuid.uuid4()
+    samples = [record(key(), group=group) for _ in range(4)]
+    people = [person() for _ in range(3)]
+    jobs = []
+    for anna in people:
+        jobs.append(lambda who=anna: [mark_sample(sample_id=s, by=who, outcome="partial", now=NOW) for s in samples])
+        jobs.append(lambda who=anna: [mark_group(group=group, by=who, outcome="correct", now=NOW) for _ in range(4)])
+    at_once(*jobs)
+    assert differences(list(Sample.objects.all())) == []
+    assert set(Sample.objects.values_list("label", "label_source")) == {(0.5, "step_mark")}
+
+
+def test_samples_that_arrive_while_their_run_is_marked_get_the_mark():
+    group, bucket = uuid.uuid4(), bucket_id(key())
+
+    def arrive():
+        for _ in range(10):
+            with transaction.atomic():
+                record(key(), group=group)
+                # The gate writes more in the same transaction.
+                Bucket.objects.filter(pk=bucket).values_list("step").get()
+
+    at_once(arrive, arrive, lambda: mark_group(group=group, by=person(), outcome="incorrect", now=NOW))
+    assert Sample.objects.count() == 20
+    assert differences(list(Sample.objects.all())) == []
+    assert set(Sample.objects.values_list("label", flat=True)) == {0.0}
+
+
+def test_a_mark_waits_for_a_sample_that_is_written_and_not_yet_committed():
+    group, written, marked = uuid.uuid4(), threading.Event(), threading.Event()
+    bucket_id(key())
+    anna = person()
+
+    def arrive():
+        with transaction.atomic():
+            record(key(), group=group)
+            written.set()
+            # Long enough for the mark to be made in between, if nothing held it off.
+            marked.wait(timeout=0.5)
+
+    def mark():
+        written.wait(timeout=10)
+        mark_group(group=group, by=anna, outcome="correct", now=NOW)
+        marked.set()
+
+    at_once(arrive, mark)
+    assert Sample.objects.get().label == 1.0
+
+
+def test_many_workers_that_meet_a_new_bucket_make_one():
+    found = []
+    at_once(*[lambda: found.append(bucket_id(key()))] * 6)
+    assert len(set(found)) == 1
+    assert Bucket.objects.count() == 1
+
+
+def test_the_same_sample_from_two_workers_is_one_sample():
+    sample, group = uuid.uuid4(), uuid.uuid4()
+    at_once(*[lambda: record(key(), id=sample, group=group)] * 4)
+    assert Sample.objects.count() == 1
+
+
+@pytest.fixture(autouse=True)
+def _forget_ids():
+    yield
+    buckets.forget_ids()
