@@ -1,9 +1,10 @@
 """Why a track record starts again: this step ran before with another prompt or another agent version."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Literal
 
+from django.db import connection
 from django.db.models import OuterRef, Subquery
 
 from calibration.buckets import STAGES, BucketKey, Evidence
@@ -53,7 +54,7 @@ def explain_reset(key: BucketKey, *, n: int, n_min: int, now: datetime, evidence
     first seen before this one. A reverted prompt is its old version again, older than the edit it
     undoes, so nothing shows. None too once the record is good enough (``n`` reaches ``n_min``).
     """
-    if n >= n_min:
+    if n >= n_min or not _has_other_versions(key):
         return None
     versions = _versions(key)
     began = next((version.began for version in versions if _is(version, key)), None) or now
@@ -63,6 +64,20 @@ def explain_reset(key: BucketKey, *, n: int, n_min: int, now: datetime, evidence
             at = min(began, _change_seen(key, changed) or began)
             return Reset(changed, at, marked, n, n_min, position == 0, at.year != now.year)
     return None
+
+
+_OTHERS = """
+    SELECT 1 FROM calibration_bucket
+    WHERE step = %s AND agent = %s AND model = %s AND provider = %s AND (prompt_hash <> %s OR agent_version <> %s)
+    LIMIT 1
+"""
+
+
+def _has_other_versions(key: BucketKey) -> bool:
+    """In plain SQL: the gate asks at every step that is not calibrated yet, and mostly there are none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OTHERS, astuple(key))
+        return cursor.fetchone() is not None
 
 
 def _versions(key: BucketKey) -> list[_Version]:

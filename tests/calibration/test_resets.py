@@ -148,3 +148,18 @@ def test_labels_are_counted_as_the_gate_counts_evidence():
     labelled(1, since=JUL_3, prompt_hash=NEW)
     assert sentence(prompt_hash=NEW, evidence="production") is None
     assert "1 marked result;" in sentence(prompt_hash=NEW)
+
+
+@pytest.mark.django_db
+def test_a_step_with_one_version_costs_one_query(django_assert_num_queries):
+    labelled(2, since=JUL_3, prompt_hash=OLD)
+    with django_assert_num_queries(1):
+        assert sentence(n=2, prompt_hash=OLD) is None
+
+
+@pytest.mark.django_db
+def test_the_queries_do_not_grow_with_the_number_of_versions(django_assert_num_queries):
+    for number in range(8):
+        labelled(2, since=JUL_3 - timedelta(days=30 - number), prompt_hash=f"{number:012x}")
+    with django_assert_num_queries(4):  # are there others, all versions, labels of the last, when it was seen
+        assert sentence(n=0, prompt_hash=NEW) is not None
