@@ -5,6 +5,7 @@ import sys
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vectorstep.settings")
     from django.core.management import execute_from_command_line
+    from django.db.utils import OperationalError, ProgrammingError
 
     from vectorstep.env import BadEnvironment
 
@@ -12,3 +13,10 @@ if __name__ == "__main__":
         execute_from_command_line(sys.argv)
     except BadEnvironment as error:
         sys.exit(f"error: {error}")
+    except (OperationalError, ProgrammingError) as error:
+        # Not reachable, or not set up: both are for the operator to mend, and no traceback helps with that.
+        if "--traceback" in sys.argv:
+            raise
+        reason = " ".join(str(error).split())
+        advice = "script/server or `manage.py migrate` sets it up; --traceback shows more"
+        sys.exit(f"error: the database says: {reason} ({advice})")
