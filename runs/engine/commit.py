@@ -80,7 +80,7 @@ def _apply(state: RunState, plan: Plan, logged: Sequence[RunEvent], now: datetim
 def _rest(state: RunState, plan: Plan, now: datetime) -> RunEvent:
     assert plan.end is not None
     status = plan.end.status
-    ended_at = None if status == RunStatus.ESCALATED else now
+    ended_at = None if status == "escalated" else now
     rested = rows.update(
         Run,
         {"status": status, "reason": plan.reason, "completed_at": ended_at, "wake_at": None},

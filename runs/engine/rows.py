@@ -61,6 +61,7 @@ def _columns(model: type[models.Model], vendor: str) -> list[tuple[str, Adapt]]:
 
 def _quoted(model: type[models.Model], attribute: str) -> str:
     column = next(field.column for field in model._meta.concrete_fields if field.attname == attribute)
+    assert column is not None  # concrete fields have one
     return connection.ops.quote_name(column)
 
 

@@ -23,8 +23,8 @@ class Signal(models.Model):
     """``score`` for a verifier or grounding, ``passed`` for a check; null when there is none.
 
     Written when it has ended, under the lease of its step; a step that is judging and has no row
-    yet is still gathering it. A state of failed means the signal was wanted and could not be had: ``error`` says why, and
-    whatever the judge did say is kept in ``raw_output``.
+    yet is still gathering it. A state of failed means the signal was wanted and could not be had:
+    ``error`` says why, and whatever the judge did say is kept in ``raw_output``.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)

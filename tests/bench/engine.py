@@ -18,6 +18,7 @@ import psycopg
 
 from tests.bench.pipelines import write_pipelines
 from tests.services import ROOT, Folder, Postgres, Process, Valkey, answers, free_port, wait_until
+from vectorstep import serve
 
 UNFINISHED = "SELECT count(*) FROM runs_run WHERE status IN ('queued', 'running')"
 RELOAD = (
@@ -49,17 +50,8 @@ class Stack:
         self._manage("shell", "--no-imports", "-c", RELOAD)
         self.token = self._manage("token", "create", "--team", "bench", "--role", "operator").split()[-1]
         self._start("gateway", ["-m", "tests.fakes.gateway", "--port", str(gateway_port)])
-        web = self._start(
-            "web",
-            ["-m", "uvicorn", "vectorstep.asgi:application", "--port", str(self.port)]
-            + ["--no-access-log", "--log-level", "warning", "--loop", "uvloop", "--http", "httptools"],
-        )
-        worker = self._start(
-            "worker",
-            ["-m", "celery", "-A", "vectorstep", "worker", "-P", "threads", "-Q", "celery,sweep", "-l", "WARNING"]
-            + ["--without-gossip", "--without-mingle", "--without-heartbeat"],
-        )
-        beat = self._start("beat", ["-m", "celery", "-A", "vectorstep", "beat", "-l", "WARNING"])
+        programs = [serve.web(host="127.0.0.1", port=self.port), serve.worker(), serve.scheduler()]
+        web, worker, beat = (self._start(one.name, ["-m", one.module, *one.arguments]) for one in programs)
         self.counted += [web, worker, beat]
         web.wait_until(lambda: answers(f"http://127.0.0.1:{self.port}/health"), what="answering")
         self._warm_up()
@@ -158,7 +150,7 @@ class Stack:
         return accepted, started
 
     def _ended(self, pipeline: str) -> int:
-        sql = f"SELECT count(*) FROM runs_run WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL"  # noqa: S608
+        sql = f"SELECT count(*) FROM runs_run WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL"
         return int(self.query(sql)[0][0])
 
     def _idle(self) -> bool:
@@ -168,7 +160,7 @@ class Stack:
         """The median time from a worker taking the run to its end."""
         rows = self.query(
             "SELECT started_at, completed_at FROM runs_run "
-            f"WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL ORDER BY id DESC LIMIT {runs}"  # noqa: S608
+            f"WHERE pipeline_name = '{pipeline}' AND completed_at IS NOT NULL ORDER BY id DESC LIMIT {runs}"
         )
         return statistics.median((_time(end) - _time(start)) * 1000 for start, end in rows)
 

@@ -22,10 +22,21 @@ def everything(row):
 
 def test_an_inserted_step_equals_one_that_the_orm_inserted():
     values = {
-        "name": "look", "index": 3, "executor": "command", "created_at": NOW, "status": StepStatus.JUDGING, "parsed_output": ODD,
-        "agent_trace": [ODD], "iterations": [ODD], "primary_confidence": 0.95, "deterministic_passed": False, "leased": True,
-        "lease": 2**40, "wake_at": datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC), "prompt": ODD["text"],
-    }  # fmt: skip
+        "name": "look",
+        "index": 3,
+        "executor": "command",
+        "created_at": NOW,
+        "status": StepStatus.JUDGING,
+        "parsed_output": ODD,
+        "agent_trace": [ODD],
+        "iterations": [ODD],
+        "primary_confidence": 0.95,
+        "deterministic_passed": False,
+        "leased": True,
+        "lease": 2**40,
+        "wake_at": datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+        "prompt": ODD["text"],
+    }
     by_orm = Step.objects.create(run=a_run(), **values)
     by_hand = Step(run=a_run(), **values)
     rows.insert([by_hand])
