@@ -136,6 +136,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/ui/"
 LOGOUT_REDIRECT_URL = "login"
+CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"

@@ -116,7 +116,8 @@ def as_text(value: Any) -> str:
     return "" if value is None else step_config.value_text(value)
 
 
-_NUMBER = re.compile(r"\b\d+(?:\.\d+)?%|\b\d+ of (?:the )?\d+\b")
+# Ranges and "95% interval" stay quiet: they qualify a figure, they are not it.
+_NUMBER = re.compile(r"(?<! to )\b\d+(?:\.\d+)?%(?! interval)|\b\d+ of (?:the )?\d+\b")
 
 
 @register.filter

@@ -67,7 +67,7 @@ def _step(definition: Mapping[str, Any]) -> dict[str, Any]:
         "when": definition.get("when") or "",
         "gates": _gates(definition),
         "low": step_config.LOW.get(definition.get("on_low_confidence", "escalate"), ""),
-        "threshold": percent(definition.get("confidence_threshold", 0.75)),
+        "threshold": percent(definition.get("confidence_threshold", 0.75)) if step_config.is_gated(definition) else "",
         "written": step_config.written(definition),
     }
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +23,13 @@ from runs.views import run_reads
 from runs.views.page import page
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
-from runs.views.wording import RUN_MEANING
+from runs.views.wording import RUN_MEANING, duration
 
 # Beyond this many steps a page shows the overview, and each panel on its own when it is asked for.
 PANELS_AT_ONCE = 25
 PAYLOAD_HEAD = 20_000
 OVERVIEW_AT_ONCE = 1_000
+COUNTED_FROM = 12
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,13 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     )
     places = _places(found)
     reached = [place for place in places if place.step]
-    shown = reached if len(reached) <= PANELS_AT_ONCE else []
+    attention = _attention(reached)
+    shown = reached if len(reached) <= PANELS_AT_ONCE else [place for place in [attention] if place]
     log_events, older = run_reads.log_of(run_id)
     context = {
-        **_head(found, now),
-        "places": places[:OVERVIEW_AT_ONCE],
-        "places_left": max(0, len(places) - OVERVIEW_AT_ONCE),
+        **_head(found, places, now),
+        **_overview(places),
         "panels": _panels(found, [place.step.id for place in shown if place.step]),
-        "panels_apart": bool(reached) and not shown,
-        "attention": _attention(reached),
         "events": log_events,
         "older_than": log_events[0].id if older else None,
         "payload": _pretty(found.payload_head, found.payload_chars),
@@ -83,10 +83,8 @@ def head(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     )
     places = _places(found)
     context = {
-        **_head(found, now),
-        "places": places[:OVERVIEW_AT_ONCE],
-        "places_left": max(0, len(places) - OVERVIEW_AT_ONCE),
-        "attention": _attention([place for place in places if place.step]),
+        **_head(found, places, now),
+        **_overview(places),
     }
     return page(request, "runs/detail.html#top", context)
 
@@ -127,15 +125,35 @@ def _step_answer(request: HttpRequest, found: Step) -> HttpResponse:
     return page(request, template, {"panel": panel, "run": owner})
 
 
-def _head(found: Run, now: dt.datetime) -> dict[str, Any]:
+def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
     return {
         "now": now,
         "run": found,
         "meaning": RUN_MEANING[found.status],
-        "took": took(found, now),
+        "took": took(found, now) or _worked(found, places),
         "can_cancel": found.status not in ENDED,
         "in_flight": found.status in IN_FLIGHT,
     }
+
+
+def _overview(places: list[Place]) -> dict[str, Any]:
+    """The list of steps; beyond a screenful also how many there are of each status."""
+    reached = [place for place in places if place.step]
+    counts = Counter(place.status for place in places)
+    return {
+        "places": places[:OVERVIEW_AT_ONCE],
+        "places_count": len(places),
+        "places_left": max(0, len(places) - OVERVIEW_AT_ONCE),
+        "counts": counts.most_common() if len(places) > COUNTED_FROM else [],
+        "panels_apart": len(reached) > PANELS_AT_ONCE,
+        "attention": _attention(reached),
+    }
+
+
+def _worked(found: Run, places: list[Place]) -> str:
+    """For a run that waits for a person: from its start to its latest step's end."""
+    ends = [place.step.completed_at for place in places if place.step and place.step.completed_at]
+    return duration((max(ends) - found.started_at).total_seconds()) if ends and found.started_at else ""
 
 
 def _places(found: Run) -> list[Place]:

@@ -11,7 +11,7 @@ from runs.models import RunEvent, Signal, Step
 
 TEXT_HEAD = 3_000
 JSON_INLINE = 30_000
-SUMMARY_HEAD = 2_000
+SUMMARY_HEAD = 1_500
 LOG_PAGE = 200
 _HEAVY_STEP = ("prompt", "raw_output", "parsed_output", "agent_trace", "iterations")
 _HEAVY_SIGNAL = ("prompt", "raw_output", "detail")

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from runs import executors
 from runs.views.wording import percent
 
 LOW = {
@@ -21,15 +22,22 @@ def rows(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not definition:
         return []
     found = [("Executor", str(definition.get("executor", "")))]
-    found += _gate(definition)
-    found += _verifier(definition.get("verifier"))
-    found += _grounding(definition.get("grounding"))
-    found += _calibration(definition.get("calibration"))
+    if is_gated(definition):
+        found += _gate(definition)
+        found += _verifier(definition.get("verifier"))
+        found += _grounding(definition.get("grounding"))
+        found += _calibration(definition.get("calibration"))
     checks = definition.get("deterministic_checks") or []
     if checks:
         found.append(("Checks", ", ".join(f"{check.get('name', '')} ({check.get('type', '')})" for check in checks)))
     found += _flow(definition)
     return [(name, value) for name, value in found if value]
+
+
+def is_gated(definition: Mapping[str, Any]) -> bool:
+    """Whether the step's executor is an agent, whose answer carries a confidence."""
+    kind = str(definition.get("executor", ""))
+    return kind in executors.KINDS and executors.get(kind).is_agent
 
 
 def _gate(definition: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -15,12 +15,13 @@ from runs.models.step import UNFINISHED
 from runs.trust.narrative import narrative, percents, verdict
 from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
-from runs.views.run_reads import JSON_INLINE, TEXT_HEAD
+from runs.views.run_reads import JSON_INLINE, SUMMARY_HEAD, TEXT_HEAD
 from runs.views.wording import STEP_MEANING
 
 # Fields of the contract that the panel shows in places of their own.
 _CONTRACT = {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "uncertainties"}
 _MANY = 200
+_ORDER = {SignalKind.VERIFIER: 0, SignalKind.GROUNDING: 1, SignalKind.CHECK: 2}
 MODES = {"reviewer": "critic", "challenger": "independent"}
 
 
@@ -83,6 +84,7 @@ class Panel:
     config: Sequence[tuple[str, str]]
     definition: str
     answer: Sequence[tuple[str, Any]]
+    summary_cut: bool
     uncertainties: Sequence[str]
     retries: Sequence[RunEvent]
     earlier: Sequence[Mapping[str, Any]] = field(default_factory=list)
@@ -153,6 +155,7 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         config=step_config.rows(definition),
         definition=step_config.written(definition),
         answer=_answer(step.answer),
+        summary_cut=len(step.answer_summary or "") >= SUMMARY_HEAD,
         uncertainties=_uncertainties(step.answer),
         retries=retries,
         earlier=[{**one, "number": number} for number, one in enumerate(passes, 1)] if len(passes) > 1 else [],
@@ -166,6 +169,7 @@ def _of_current_pass(signals: list[Signal], passes: Sequence[Mapping[str, Any]],
     """The signals of the pass that counts: the chosen one once it is chosen, else the latest."""
     chosen = next((number for number, one in enumerate(passes) if one.get("chosen")), None)
     number = chosen if chosen is not None else count
+    signals = sorted(signals, key=lambda signal: (_ORDER[signal.kind], signal.position))
     of_number = [signal for signal in signals if signal.iteration == number]
     latest = max((signal.iteration for signal in signals), default=0)
     return of_number or [signal for signal in signals if signal.iteration == latest]

@@ -57,6 +57,24 @@
     if (event.target instanceof HTMLDialogElement) event.target.close();
   });
 
+  // JSON is checked where it is typed; the server checks it again.
+  for (const field of document.querySelectorAll("textarea[data-json]")) {
+    const problem = document.getElementById(field.getAttribute("aria-describedby"));
+    const check = () => {
+      let wrong = "";
+      try {
+        const value = JSON.parse(field.value || "{}");
+        if (value === null || typeof value !== "object" || Array.isArray(value)) wrong = "The payload must be a JSON object, written in braces: {...}.";
+      } catch (error) { wrong = error.message; }
+      field.setAttribute("aria-invalid", wrong ? "true" : "false");
+      if (problem) problem.textContent = wrong;
+      return !wrong;
+    };
+    field.addEventListener("blur", check);
+    field.addEventListener("input", () => { if (field.getAttribute("aria-invalid") === "true") check(); });
+    field.form.addEventListener("submit", (event) => { if (!check()) { event.preventDefault(); field.focus(); } });
+  }
+
   // A form that changes as its fields change still has its button for those without scripts.
   document.addEventListener("change", (event) => {
     const form = event.target.closest("form[data-auto]");
@@ -128,5 +146,7 @@
 
   localise(document);
   setInterval(() => { if (!document.hidden) localise(document); }, 10000);
-  for (const dialog of document.querySelectorAll("dialog[data-open-now]")) dialog.showModal();
+  const asked = location.hash && document.getElementById(location.hash.slice(1));
+  if (asked instanceof HTMLDialogElement && !asked.open) asked.showModal();
+  for (const dialog of document.querySelectorAll("dialog[data-open-now]")) if (!dialog.open) dialog.showModal();
 })();

@@ -24,12 +24,12 @@
       marker: { size: 9, symbol: runs.map((run) => SYMBOLS[run.status] || "circle-open"), color: runs.map((run) => colour(TONES[run.status] || "--s")) },
     };
     const layout = {
-      margin: { l: 44, r: 12, t: 8, b: 28 },
-      height: 208,
+      margin: { l: 44, r: 16, t: 8, b: 28 },
+      height: 220,
       paper_bgcolor: "transparent",
       plot_bgcolor: "transparent",
       font: { family: getComputedStyle(document.body).fontFamily },
-      xaxis: { ...axis, nticks: 4 },
+      xaxis: { ...axis, nticks: 4, tickformatstops: [{ dtickrange: [null, 86400000 - 1], value: "%H:%M" }, { dtickrange: [86400000, null], value: "%-d %b" }] },
       yaxis: { ...axis, range: [-0.04, 1.06], tickformat: ".0%", tickvals: [0, 0.25, 0.5, 0.75, 1] },
       hoverlabel: { bgcolor: colour("--surface"), bordercolor: colour("--line"), font: { color: colour("--ink") } },
       showlegend: false,
