@@ -1,4 +1,7 @@
-"""The runs list's query string, checked: a bad value is refused with the allowed ones, never replaced by a default."""
+"""The runs list's query string, checked: a bad value is refused with the allowed ones, never replaced by a default.
+
+Senders name their source as they like, so any source may be asked for.
+"""
 
 import datetime as dt
 import re
@@ -38,7 +41,6 @@ class Known:
 
     pipelines: Collection[str]
     teams: Collection[str]
-    sources: Collection[str]
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,6 @@ def parse(query: QueryDict, known: Known) -> Filters:
         "pipeline": known.pipelines,
         "stage": STAGES,
         "team": known.teams,
-        "source": known.sources,
         "period": PERIODS,
     }
     for name, choices in allowed.items():

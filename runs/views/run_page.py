@@ -28,7 +28,7 @@ from runs.views.wording import RUN_MEANING, duration
 # Beyond this many steps a page shows the overview, and each panel on its own when it is asked for.
 PANELS_AT_ONCE = 25
 PAYLOAD_HEAD = 20_000
-OVERVIEW_AT_ONCE = 1_000
+OVERVIEW_AT_ONCE = 500
 COUNTED_FROM = 12
 
 
@@ -62,7 +62,7 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     log_events, older = run_reads.log_of(run_id)
     context = {
         **_head(found, places, now),
-        **_overview(places),
+        **_overview(places, _start(request, len(places))),
         "panels": _panels(found, [place.step.id for place in shown if place.step]),
         "events": log_events,
         "older_than": log_events[0].id if older else None,
@@ -84,7 +84,7 @@ def head(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     places = _places(found)
     context = {
         **_head(found, places, now),
-        **_overview(places),
+        **_overview(places, 0),
     }
     return page(request, "runs/detail.html#top", context)
 
@@ -136,14 +136,23 @@ def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
     }
 
 
-def _overview(places: list[Place]) -> dict[str, Any]:
-    """The list of steps; beyond a screenful also how many there are of each status."""
+def _start(request: HttpRequest, count: int) -> int:
+    text = request.GET.get("from", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 9) or int(text) > count:
+        raise Http404
+    return int(text)
+
+
+def _overview(places: list[Place], start: int) -> dict[str, Any]:
+    """The list of steps from ``start`` on; beyond a screenful also how many there are of each status."""
+    end = start + OVERVIEW_AT_ONCE
     reached = [place for place in places if place.step]
     counts = Counter(place.status for place in places)
     return {
-        "places": places[:OVERVIEW_AT_ONCE],
+        "places": places[start:end],
         "places_count": len(places),
-        "places_left": max(0, len(places) - OVERVIEW_AT_ONCE),
+        "places_before": max(0, start - OVERVIEW_AT_ONCE) if start else None,
+        "places_after": end if end < len(places) else None,
         "counts": counts.most_common() if len(places) > COUNTED_FROM else [],
         "panels_apart": len(reached) > PANELS_AT_ONCE,
         "attention": _attention(reached),

@@ -37,7 +37,7 @@ COLUMNS = (
     "started_at",
     "completed_at",
 )
-SOURCES = ("alertmanager", "generic", "grafana", "api", "button", "command")
+SOURCES_FROM = 500
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     context = {
         "now": now,
         "filters": filters,
-        "choices": _choices(known, filters),
+        "choices": _choices(known, filters, _sources()),
         "first": urlencode(filters.chosen()),
         "rows": _rows(found, now),
         "newer": newer,
@@ -110,7 +110,6 @@ def _known() -> Known:
     return Known(
         pipelines=list(Pipeline.objects.order_by("name").values_list("name", flat=True).distinct()),
         teams=list(Team.objects.order_by("name").values_list("name", flat=True)),
-        sources=SOURCES,
     )
 
 
@@ -184,13 +183,25 @@ def _ids(text: str) -> list[uuid.UUID]:
     return ids
 
 
-def _choices(known: Known, filters: Filters) -> list[dict[str, Any]]:
+def _sources() -> list[str]:
+    """The sources of the newest runs: enough to choose from, whatever the history."""
+    newest = Run.objects.order_by("-id").values("source")[:SOURCES_FROM]
+    return sorted({row["source"] for row in newest})
+
+
+def _choices(known: Known, filters: Filters, sources: Sequence[str]) -> list[dict[str, Any]]:
     choices: list[dict[str, Any]] = [
         {"name": "status", "label": "Status", "options": [(value, word(value)) for value in RunStatus.values]},
         {"name": "pipeline", "label": "Pipeline", "options": [(name, name) for name in known.pipelines]},
         {"name": "stage", "label": "Stage", "options": [(stage, stage.capitalize()) for stage in STAGES]},
         {"name": "team", "label": "Team", "options": [(name, name) for name in known.teams]},
-        {"name": "source", "label": "Source", "options": [(name, name) for name in known.sources]},
+        {"name": "source", "label": "Source", "options": _with_chosen(sources, filters.source)},
         {"name": "period", "label": "Started", "options": [(key, label) for key, (label, _) in PERIODS.items()]},
     ]
     return [{**choice, "chosen": getattr(filters, choice["name"])} for choice in choices]
+
+
+def _with_chosen(names: Sequence[str], chosen: str) -> list[tuple[str, str]]:
+    """The names as options; one that was asked for stays choosable although no recent run has it."""
+    shown = names if not chosen or chosen in names else [chosen, *names]
+    return [(name, name) for name in shown]

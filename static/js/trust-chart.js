@@ -17,6 +17,7 @@
     const trace = {
       type: "scatter",
       mode: "markers",
+      cliponaxis: false,
       x: runs.map((run) => run.at),
       y: runs.map((run) => run.trust),
       text: runs.map((run) => run.status),
@@ -29,7 +30,7 @@
       paper_bgcolor: "transparent",
       plot_bgcolor: "transparent",
       font: { family: getComputedStyle(document.body).fontFamily },
-      xaxis: { ...axis, nticks: 4, tickformatstops: [{ dtickrange: [null, 86400000 - 1], value: "%H:%M" }, { dtickrange: [86400000, null], value: "%-d %b" }] },
+      xaxis: { ...axis, nticks: 4, tickformatstops: [{ dtickrange: [null, 59999], value: "%H:%M:%S" }, { dtickrange: [60000, 86399999], value: "%H:%M" }, { dtickrange: [86400000, null], value: "%-d %b" }] },
       yaxis: { ...axis, range: [-0.04, 1.06], tickformat: ".0%", tickvals: [0, 0.25, 0.5, 0.75, 1] },
       hoverlabel: { bgcolor: colour("--surface"), bordercolor: colour("--line"), font: { color: colour("--ink") } },
       showlegend: false,

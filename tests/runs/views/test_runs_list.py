@@ -133,8 +133,8 @@ def test_refresh_refuses_what_the_page_would_never_ask(viewer: Client, query: st
 def test_the_number_of_queries_does_not_grow_with_the_runs(viewer: Client, django_assert_num_queries: Any) -> None:
     for _ in range(60):
         factories.step(factories.run())
-    # session, user, roles, pipelines, teams, runs, their steps
-    with django_assert_num_queries(7):
+    # session, user, roles, pipelines, teams, runs, sources, their steps
+    with django_assert_num_queries(8):
         viewer.get("/ui/runs")
 
 
