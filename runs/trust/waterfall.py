@@ -68,18 +68,20 @@ def _bar(stage: Mapping[str, Any]) -> Bar:
     name, after = stage["stage"], stage["after"]
     before = stage.get("before")
     inputs = stage.get("inputs") or {}
-    moved = before is not None and before != after
+    fell = before is not None and after < before
+    rose = before is not None and after > before
+    moved = fell or rose
     return Bar(
         stage=name,
         name=NAMES[name],
         hue=HUES[name],
         after=after,
-        taken=(after, before) if moved and after < before else None,
-        gained=(before, after) if moved and after > before else None,
+        taken=(after, before) if before is not None and fell else None,
+        gained=(before, after) if before is not None and rose else None,
         faded=before is not None and not moved,
         dot=_dot(name, inputs, after, moved),
         missing=inputs.get("state") == "failed",
-        note=_note(name, stage, inputs, moved),
+        note=_note(name, stage, inputs),
     )
 
 
@@ -98,19 +100,18 @@ def _validated(inputs: Mapping[str, Any]) -> bool:
     return inputs.get("n") is not None and inputs["n"] >= inputs.get("n_min", 0) and inputs.get("accuracy") is not None
 
 
-def _note(name: str, stage: Mapping[str, Any], inputs: Mapping[str, Any], moved: bool) -> str:
+def _note(name: str, stage: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
     if inputs.get("state") == "failed":
         return "wanted, missing"
     if inputs.get("state") == "skipped":
         return "not triggered"
-    notes = {
-        "self_report": lambda: "what it said",
-        "verifier": lambda: _verifier(inputs),
-        "calibration": lambda: _calibration(inputs),
-        "grounding": lambda: _grounding(inputs, enforced=bool(stage.get("enforced"))),
-        "checks": lambda: _checks(inputs),
-    }
-    return notes[name]()
+    if name == "verifier":
+        return _verifier(inputs)
+    if name == "calibration":
+        return _calibration(inputs)
+    if name == "grounding":
+        return _grounding(inputs, enforced=bool(stage.get("enforced")))
+    return _checks(inputs) if name == "checks" else "what it said"
 
 
 def _verifier(inputs: Mapping[str, Any]) -> str:

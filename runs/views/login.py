@@ -1,14 +1,14 @@
 from typing import Any
 
 from django.contrib.auth.views import LoginView
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRefresh
 
 _form = LoginView.as_view(template_name="login.html", redirect_authenticated_user=True)
 
 
-def login(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+def login(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
     """The form. A part of a page whose session has ended reloads the page instead of showing the form inside it."""
     if request.headers.get("HX-Request") == "true":
         return HttpResponseClientRefresh()

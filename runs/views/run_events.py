@@ -31,6 +31,7 @@ LIFE = 300.0  # then the browser connects again and continues where it was
 OVERLAP = 10.0
 BATCH = 500
 MESSAGE_HEAD = 4_000
+COLUMNS = ("id", "at", "level", "kind", "step_name", "message")
 
 # Few threads, short reads: a hundred open tails share them and never touch the pages' own threads.
 _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live-tail")
@@ -100,12 +101,12 @@ async def _stream(run_id: uuid.UUID, after: int) -> AsyncIterator[str]:
 def _look(run_id: uuid.UUID, after: int, resumed: int | None) -> tuple[str | None, list[dict[str, Any]]]:
     status = _status(run_id)
     rows = RunEvent.objects.filter(run_id=run_id, id__gt=after).order_by("id")
-    found = list(rows.values("id", "at", "level", "kind", "step_name", "message")[:BATCH])
+    found: list[dict[str, Any]] = list(rows.values(*COLUMNS)[:BATCH])
     if resumed is not None:
         # Rows that committed late, around the moment the reader was cut off; the page leaves out what it has.
         since = timezone.now() - timedelta(seconds=OVERLAP)
         late = RunEvent.objects.filter(run_id=run_id, id__lt=resumed, at__gte=since).order_by("-id")
-        found = list(late.values("id", "at", "level", "kind", "step_name", "message")[:BATCH])[::-1] + found
+        found = list(late.values(*COLUMNS)[:BATCH])[::-1] + found
     return status, found
 
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -102,7 +103,8 @@ def parse(query: QueryDict, known: Known) -> Filters:
         problems.append("before and after exclude each other.")
     if problems:
         raise BadFilter(problems)
-    return Filters(**values, **cursors)
+    chosen: dict[str, Any] = {**values, **cursors}
+    return Filters(**chosen)
 
 
 def _read(query: QueryDict) -> tuple[dict[str, str], list[str]]:

@@ -48,7 +48,7 @@ class Place:
 @require_GET
 def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     now = timezone.now()
-    found = get_object_or_404(
+    found: Any = get_object_or_404(
         Run.objects.select_related("version")
         .defer("context", "payload", "version__source")
         .annotate(payload_head=Left(Cast("payload", TextField()), PAYLOAD_HEAD))

@@ -22,14 +22,14 @@ class JSONArrayLength(Func):
 
     output_field = IntegerField()
 
-    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         return super().as_sql(compiler, connection, function="JSON_ARRAY_LENGTH", **extra)
 
-    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         # JSON null is not a list, and asking for its length is an error.
         template = "CASE jsonb_typeof(%(expressions)s) WHEN 'array' THEN jsonb_array_length(%(expressions)s) ELSE 0 END"
         sql, params = super().as_sql(compiler, connection, template=template, **extra)
-        return sql, [*params, *params]
+        return sql, (*params, *params)
 
 
 def _json_chars(field: str) -> Coalesce:

@@ -129,8 +129,8 @@ def _page_of_runs(filters: Filters, now: dt.datetime) -> tuple[list[Run], str | 
     chosen = filters.chosen()
     if not found:
         return found, urlencode(chosen) if has_newer else None, None
-    newer = urlencode({**chosen, "after": found[0].id}) if has_newer else None
-    older = urlencode({**chosen, "before": found[-1].id}) if has_older else None
+    newer = urlencode({**chosen, "after": str(found[0].id)}) if has_newer else None
+    older = urlencode({**chosen, "before": str(found[-1].id)}) if has_older else None
     return found, newer, older
 
 
@@ -141,16 +141,12 @@ def _rows(found: Sequence[Run], now: dt.datetime) -> list[Row]:
         .annotate(steps=Count("id"), lowest=Min("combined_trust"))
         .order_by()
     )
-    by_run = {row["run_id"]: row for row in summaries}
-    return [
-        Row(
-            run=run,
-            steps=by_run.get(run.id, {}).get("steps", 0),
-            lowest_trust=by_run.get(run.id, {}).get("lowest"),
-            took=took(run, now),
-        )
-        for run in found
-    ]
+    by_run = {row["run_id"]: (row["steps"], row["lowest"]) for row in summaries}
+    rows = []
+    for run in found:
+        steps, lowest = by_run.get(run.id, (0, None))
+        rows.append(Row(run=run, steps=steps, lowest_trust=lowest, took=took(run, now)))
+    return rows
 
 
 def took(run: Run, now: dt.datetime) -> str:

@@ -49,7 +49,7 @@ def _gate(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _verifier(verifier: Any) -> list[tuple[str, str]]:
     if not isinstance(verifier, dict):
         return [("Verifier", "off")]
-    mode = verifier.get("mode", "critic")
+    mode = str(verifier.get("mode", "critic"))
     text = MODES.get(mode, mode)
     if verifier.get("combination_strategy") == "veto":
         text += f", may veto below {percent(verifier.get('veto_floor', 0.6))}"

@@ -21,7 +21,7 @@ from runs.views.wording import STEP_MEANING
 # Fields of the contract that the panel shows in places of their own.
 _CONTRACT = {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "uncertainties"}
 _MANY = 200
-_ORDER = {SignalKind.VERIFIER: 0, SignalKind.GROUNDING: 1, SignalKind.CHECK: 2}
+_ORDER: dict[str, int] = {SignalKind.VERIFIER: 0, SignalKind.GROUNDING: 1, SignalKind.CHECK: 2}
 MODES = {"reviewer": "critic", "challenger": "independent"}
 
 
