@@ -8,6 +8,7 @@ the lowest floor because every floor stores text of agents.
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 MAX_DEPTH = 100
@@ -24,22 +25,22 @@ def storable_text(text: str) -> str:
     return _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def storable(value: Any, *, depth: int = 0) -> Any:
-    """The same for JSON of any depth.
+def storable(value: Any, *, text: Callable[[str], str] = storable_text, depth: int = 0) -> Any:
+    """The same for JSON of any depth; ``text`` is what each text in it goes through.
 
     NaN, infinities and integers past 4096 bits become text; whatever lies deeper than MAX_DEPTH
     containers is replaced by TOO_DEEP.
     """
     if isinstance(value, str):
-        return storable_text(value)
+        return text(value)
     if isinstance(value, dict):
         if depth == MAX_DEPTH:
             return TOO_DEEP
-        return {storable_text(str(key)): storable(item, depth=depth + 1) for key, item in value.items()}
+        return {text(str(key)): storable(item, text=text, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         if depth == MAX_DEPTH:
             return TOO_DEEP
-        return [storable(item, depth=depth + 1) for item in value]
+        return [storable(item, text=text, depth=depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
