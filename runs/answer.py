@@ -6,6 +6,7 @@ Where objects lie in prose is found by ``runs.json_spans``, in time linear in th
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,8 +101,22 @@ def _explain(text: str, problems: list[tuple[str, bool]]) -> str:
         return "the answer is empty; expected a JSON object with confidence, summary and next_step_context"
     return (
         "no complete JSON object with confidence, summary and next_step_context was found; "
-        f"the answer has {len(text)} characters and begins {_shown(stripped)}"
+        f"the answer has {len(text)} characters and begins {_shown(stripped)}{_where_json_breaks(text)}"
     )
+
+
+def _where_json_breaks(text: str) -> str:
+    """Where the first thing that looks like an object stops being one, as the end of a sentence."""
+    start = _OBJECT_BEGINS.search(text)
+    if start is None:
+        return ""
+    try:
+        _DECODER.raw_decode(text, start.start())
+    except json.JSONDecodeError as error:
+        return f"; its JSON breaks in line {error.lineno}, column {error.colno}: {error.msg}"
+    except RecursionError:
+        return "; its JSON is nested too deeply to be read"
+    return ""
 
 
 def _load(text: str) -> _Found:
@@ -126,6 +141,10 @@ def _load(text: str) -> _Found:
 def _integer(digits: str) -> int | str:
     """Python refuses to convert some thousand digits; such a number is kept as the text it is."""
     return int(digits) if len(digits) <= _MAX_DIGITS else digits
+
+
+_OBJECT_BEGINS = re.compile(r'\{\s*"')
+_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 
 
 def _problem(value: dict[str, Any], twice: set[str], require_confidence: bool) -> str:

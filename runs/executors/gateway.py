@@ -7,6 +7,7 @@ more than the call.
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -17,13 +18,14 @@ from websockets.exceptions import InvalidURI
 from runs import outbound
 from runs.executors.base import AgentDefinition, Call, Deadline, ExecutorError, Reply, Stop, TraceEvent
 from runs.executors.gateway_reply import Exchange, Refused
-from runs.executors.websocket import Connection, ProtocolError
+from runs.executors.websocket import Closed, Connection, ProtocolError
 from runs.wire import Guard, IdlePool
 
 DEFAULT_SECONDS = 1200.0
 _DESCRIBE_SECONDS = 10.0
 _DESCRIBE_BYTES = 5_000_000
 
+_Key = tuple[str, str]  # url, token
 _pool: IdlePool[Connection] = IdlePool()
 
 
@@ -74,7 +76,8 @@ def _params(call: Call) -> dict[str, Any]:
     if not isinstance(agent, str) or not agent:
         raise ExecutorError("executor_config.agent: expected the name of an agent at the gateway", retryable=False)
     prefix = f"agent:{agent}:"
-    session = str(config.get("session_key") or f"{prefix}{call.idempotency_key}")
+    # A session remembers: a second try in the session of the first would see the answer that was refused.
+    session = str(config.get("session_key") or f"{prefix}{call.idempotency_key}:{os.urandom(4).hex()}")
     if not session.startswith(prefix):
         message = f"executor_config.session_key: expected a text that begins with {prefix!r}, got {session!r}"
         raise ExecutorError(message, retryable=False)
@@ -98,17 +101,12 @@ def _traceparent(idempotency_key: str) -> str:
 
 
 def _exchange(params: dict[str, Any], exchange: Exchange, guard: Guard) -> Reply:
+    """One call, its errors put into words. Raises ExecutorError and TimeoutError."""
     gateway = settings.SERVICE.executors.gateway
     key = (gateway.url, gateway.token)
-    connection, request_id = _send(key, params, guard)
-    reusable = False
     try:
-        reply = exchange.run(connection, request_id, guard)
-        reusable = True
-        return reply
-    except Refused:
-        reusable = True  # the call failed, the connection is fine
-        raise
+        reply = _on_kept_connection(key, params, exchange, guard)
+        return reply or _converse(key, _open(*key, guard), params, exchange, guard)
     except ProtocolError as error:
         raise ExecutorError(f"the gateway at {gateway.url} {error}", trace=exchange.streamed) from error
     except TimeoutError:
@@ -116,45 +114,48 @@ def _exchange(params: dict[str, Any], exchange: Exchange, guard: Guard) -> Reply
     except OSError as error:
         message = f"the connection to the gateway at {gateway.url} broke: {error}"
         raise ExecutorError(message, trace=exchange.streamed) from error
-    finally:
-        guard.release()
-        if reusable:
-            _pool.give(key, connection)
-        else:
-            connection.close()  # which cancels the call at the gateway
 
 
-def _send(key: tuple[str, str], params: dict[str, Any], guard: Guard) -> tuple[Connection, str]:
-    """Send the request on a kept connection, else on a new one; a request that went out in part was never made."""
+def _on_kept_connection(key: _Key, params: dict[str, Any], exchange: Exchange, guard: Guard) -> Reply | None:
+    """None where no kept connection served: then the call was never accepted, and a new connection may be tried.
+
+    The Gateway accepts a call before anything else. A connection that ends without that was closed while it
+    was idle, however far the request had got on its way.
+    """
     while (kept := _pool.take(key)) is not None:
         if not kept.is_usable():
             kept.close()
             continue
         try:
-            return kept, _request(kept, params, guard)
+            return _converse(key, kept, params, exchange, guard)
         except TimeoutError:
             raise
-        except OSError:
-            continue  # it died just now: the next one will do
-    connection = _open(*key, guard)
-    try:
-        return connection, _request(connection, params, guard)
-    except TimeoutError:
-        raise
-    except OSError as error:
-        raise ExecutorError(f"the connection to the gateway at {key[0]} broke: {error}") from error
+        except (Closed, OSError):
+            if exchange.heard:
+                raise
+            return None
+    return None
 
 
-def _request(connection: Connection, params: dict[str, Any], guard: Guard) -> str:
-    """Send it and return its id; a connection on which that fails is closed."""
+def _converse(key: _Key, connection: Connection, params: dict[str, Any], exchange: Exchange, guard: Guard) -> Reply:
+    """Ask and listen to the end; afterwards the connection is kept, or closed where it is not clean."""
+    clean = False
     try:
         connection.hold(guard)
         request_id = connection.new_id()
         connection.send({"type": "req", "id": request_id, "method": "agent", "params": params}, guard)
-    except BaseException:
-        connection.close()
+        reply = exchange.run(connection, request_id, guard)
+        clean = True
+        return reply
+    except Refused:
+        clean = True  # the call failed, the connection is fine
         raise
-    return request_id
+    finally:
+        guard.release()
+        if clean:
+            _pool.give(key, connection)
+        else:
+            connection.close()  # which cancels the call at the gateway
 
 
 def _open(url: str, token: str, guard: Guard) -> Connection:

@@ -5,6 +5,7 @@ from typing import Any
 
 from runs.executors.base import ExecutorError, Reply, TraceEvent
 from runs.executors.websocket import Connection, ProtocolError
+from runs.storable import storable
 from runs.wire import Guard
 
 
@@ -13,10 +14,14 @@ class Refused(ExecutorError):
 
 
 class Exchange:
-    """The messages of one call, up to its end. ``streamed`` holds the trace events that have come so far."""
+    """The messages of one call, up to its end.
+
+    ``heard`` tells whether the Gateway has said anything about the call, ``streamed`` holds the trace events so far.
+    """
 
     def __init__(self, on_event: Callable[[TraceEvent], None]) -> None:
         self._on_event = on_event
+        self.heard = False
         self.streamed: list[TraceEvent] = []
 
     def run(self, connection: Connection, request_id: str, guard: Guard) -> Reply:
@@ -27,6 +32,7 @@ class Exchange:
                 raise ProtocolError(f"sent a message of unknown type {message.get('type')!r}")
             if message["type"] == "event" or message.get("id") != request_id:
                 continue  # news for nobody in particular
+            self.heard = True
             if message.get("ok") is not True:
                 raise Refused(_reason(message.get("error")), trace=self.streamed)
             payload = message.get("payload")
@@ -43,6 +49,7 @@ class Exchange:
         if status == "trace_event":
             event = payload.get("event")
             if isinstance(event, dict):
+                event = storable(event)
                 self.streamed.append(event)
                 self._on_event(event)
         elif status != "accepted":
@@ -56,7 +63,7 @@ class Exchange:
         agent = _mapping(meta.get("agentMeta"))
         usage = _mapping(agent.get("usage"))
         recorded = result.get("trace")
-        trace = [event for event in recorded if isinstance(event, dict)] if isinstance(recorded, list) else []
+        trace = [storable(event) for event in recorded if isinstance(event, dict)] if isinstance(recorded, list) else []
         reply = Reply(
             text=_joined(result.get("payloads")),
             trace=trace or self.streamed,

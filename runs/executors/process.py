@@ -189,10 +189,9 @@ class _Watch:
             key.data()
 
     def _has_exited(self) -> bool:
-        """Without reaping it."""
+        """Without reaping it, where the system can tell without."""
         if not self._exited and self._exit_fd is None:
-            waited = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            self._exited = waited is not None
+            self._exited = _has_ended(self._process)
         return self._exited
 
     def _saw_exit(self) -> bool:
@@ -244,6 +243,12 @@ class _Watch:
         self._selector.unregister(pipe)
         del self._pipes[pipe]
         pipe.close()
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    if not hasattr(os, "waitid"):  # macOS
+        return process.poll() is not None
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -21,6 +21,10 @@ class ProtocolError(Exception):
     """The peer does not speak the protocol, or closed the connection; the message says how."""
 
 
+class Closed(ProtocolError):
+    """The peer closed the connection."""
+
+
 class Connection:
     """An open WebSocket. Used by one thread at a time."""
 
@@ -86,7 +90,7 @@ class Connection:
         while True:
             frame = self._next_frame(guard)
             if frame.opcode is CLOSE:
-                raise ProtocolError(f"closed the connection {self._closing()}")
+                raise Closed(f"closed the connection {self._closing()}")
             if frame.opcode is not TEXT and frame.opcode is not CONT:
                 continue  # a ping is answered by the protocol; nothing else matters here
             if frame.fin and not parts:
@@ -97,14 +101,14 @@ class Connection:
 
     def _next_frame(self, guard: Guard) -> Frame:
         while not self._frames:
+            if self._protocol.parser_exc is not None:
+                raise ProtocolError(self._violation()) from self._protocol.parser_exc
             data = self._wire.receive(guard)
             if not data:
-                raise ProtocolError("closed the connection in the middle of the call")
+                raise Closed("closed the connection in the middle of the call")
             self._protocol.receive_data(data)
             self._flush(guard)  # a pong, or the answer to a close
             self._frames = self._protocol.events_received()[::-1]  # type: ignore[assignment]
-            if not self._frames and self._protocol.parser_exc is not None:
-                raise ProtocolError(self._violation()) from self._protocol.parser_exc
         return self._frames.pop()
 
     def _await_handshake(self, guard: Guard) -> None:
@@ -122,7 +126,7 @@ class Connection:
                 self._frames = events[:0:-1]  # type: ignore[assignment]
                 return
             if not data:
-                raise ProtocolError("closed the connection before it became a WebSocket")
+                raise Closed("closed the connection before it became a WebSocket")
 
     def _flush(self, guard: Guard) -> None:
         for data in self._protocol.data_to_send():

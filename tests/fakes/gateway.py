@@ -9,8 +9,9 @@ import argparse
 import asyncio
 import contextlib
 import json
+import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,58 +20,9 @@ from websockets.http11 import Request
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-ANSWER = json.dumps({"confidence": 0.95, "summary": "done", "next_step_context": "nothing left to do"})
-VERDICT = json.dumps(
-    {
-        "confidence": 0.9,
-        "summary": "each claim is supported",
-        "next_step_context": "",
-        "reasoning": {"claims": [{"claim": "the count is 3", "supported": True, "evidence": "tool result"}]},
-    }
-)
-TRACE = (
-    {"type": "llm_call", "iteration": 1},
-    {"type": "tool_call", "name": "count", "input": {"what": "errors"}},
-    {"type": "tool_result", "name": "count", "content": "3", "is_error": False},
-)
+from tests.fakes.gateway_script import ANSWER, TRACE, VERDICT, Script
 
-
-@dataclass(frozen=True)
-class Script:
-    """How an agent behaves, in this order: ``raw`` sent as it is, trace, delay, then one of the ends."""
-
-    answer: str | Callable[[dict[str, Any]], str] = ANSWER
-    payloads: tuple[str, ...] | None = None  # instead of the one answer
-    delay: float = 0.0
-    event_delay: float = 0.0  # before each streamed event
-    trace: tuple[dict[str, Any], ...] = ()
-    streamed: bool = True
-    trace_in_result: bool = True
-    error: str = ""  # answers ok: false
-    aborted: bool = False
-    raw: tuple[str | bytes, ...] = ()  # messages outside the script; bytes go out as raw TCP data
-    goodbye: bytes = b""  # raw TCP data after the end of the call
-    dies: bool = False  # drops the connection instead of ending the call
-    silent: bool = False  # never ends the call
-    model: str = "fake-1"
-    provider: str = "fake"
-    version: str = "0123456789ab"
-    usage: tuple[int, int] | None = (100, 20)
-    soul: str = "You are a fake."
-    config: str = "name: fake\n"
-
-    def result(self, params: dict[str, Any]) -> dict[str, Any]:
-        answer = self.answer(params) if callable(self.answer) else self.answer
-        agent_meta: dict[str, Any] = {"provider": self.provider, "model": self.model, "agentVersion": self.version}
-        if self.usage:
-            agent_meta["usage"] = {"input_tokens": self.usage[0], "output_tokens": self.usage[1]}
-        result: dict[str, Any] = {
-            "payloads": [{"text": text} for text in self.payloads or (answer,)],
-            "meta": {"durationMs": int(self.delay * 1000), "agentMeta": agent_meta, "aborted": self.aborted},
-        }
-        if self.trace_in_result:
-            result["trace"] = list(self.trace)
-        return result
+__all__ = ["ANSWER", "TRACE", "VERDICT", "FakeGateway", "Script", "running"]
 
 
 @dataclass
@@ -78,6 +30,7 @@ class FakeGateway:
     agents: dict[str, Script] = field(default_factory=dict)
     token: str = ""
     port: int = 0
+    context: ssl.SSLContext | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)  # params of each call, when recording
     recording: bool = True
     connections: int = 0  # made so far
@@ -89,14 +42,15 @@ class FakeGateway:
 
     @property
     def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}/rpc"
+        return f"{'wss' if self.context else 'ws'}://127.0.0.1:{self.port}/rpc"
 
     @property
     def rest_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     async def serve(self) -> asyncio.Server:
-        server = await asyncio.get_running_loop().create_server(lambda: _Peer(self), "127.0.0.1", self.port)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Peer(self), "127.0.0.1", self.port, ssl=self.context)
         self.port = server.sockets[0].getsockname()[1]
         return server
 
@@ -205,6 +159,9 @@ class _Peer(asyncio.Protocol):
     def start(self, identity: str, params: dict[str, Any], script: Script) -> None:
         if self.gateway.recording:
             self.gateway.requests.append(params)
+        if script.leaves:
+            self.transport.abort()
+            return
         self.send(_ok(identity, f'{{"status":"accepted","runId":"run-{identity}"}}'))
         if script.delay or script.event_delay or script.silent:
             call = asyncio.get_running_loop().create_task(self.perform_slowly(identity, params, script))

@@ -178,6 +178,13 @@ def test_no_object(text):
         parse(text)
 
 
+def test_broken_json_is_told_where_it_breaks():
+    with pytest.raises(ContractError, match=r"its JSON breaks in line 3, column 1: Expecting property name"):
+        parse('Here:\n{"confidence": 0.9,\n}')
+    with pytest.raises(ContractError, match="its JSON is nested too deeply"):
+        parse('{"":' * 5000)
+
+
 def test_the_complaint_is_about_the_object_that_was_meant():
     with pytest.raises(ContractError, match="got 95"):
         parse(raw("95") + ' {"note": "an object that is no answer, long enough to be one"}')

@@ -1,6 +1,5 @@
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from ipaddress import ip_network
@@ -290,15 +289,6 @@ def test_headers_that_frame_the_message_are_ours():
     assert b"content-length: 3" in head
     assert b"transfer-encoding" not in head
     assert b"host: other" in head
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificate")
-    ask_for = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-    files = ["-keyout", "key", "-out", "cert", "-addext", "subjectAltName=DNS:good.example"]
-    subprocess.run([*ask_for.split(), *files], cwd=folder, check=True, capture_output=True)
-    return folder
 
 
 def test_tls_must_prove_the_name_though_the_address_is_pinned(certificate, monkeypatch):

@@ -1,5 +1,6 @@
 import json
 import socket
+import ssl
 import threading
 import time
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from runs.executors.base import Call, ExecutorError, Stop, Stopped
 from tests.fakes.gateway import ANSWER, TRACE, FakeGateway, Script, running
 from tests.fakes.http import FakeHttp
 
-pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+DEEP = '{"type":"tool_call","name":"n","input":' + "[" * 500 + "]" * 500 + "}"
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "::1"])
 
 
 @pytest.fixture(autouse=True)
@@ -64,13 +67,32 @@ def test_what_is_sent(gateway):
     assert (version, len(trace_id), len(span_id), flags) == ("00", 32, 16, "01")
 
 
-def test_the_same_key_gives_the_same_traceparent_and_another_key_another_session(gateway):
+def test_the_same_key_gives_the_same_traceparent_and_every_call_a_session_of_its_own(gateway):
     for key in ("a", "a", "b"):
         ask(key=key)
     first, second, third = gateway.requests
-    assert first == second
-    assert third["traceparent"] != first["traceparent"]
-    assert (first["sessionKey"], third["sessionKey"]) == ("agent:triage:a", "agent:triage:b")
+    assert first["traceparent"] == second["traceparent"] != third["traceparent"]
+    sessions = [request["sessionKey"] for request in gateway.requests]
+    assert len(set(sessions)) == 3
+    assert [session.rpartition(":")[0] for session in sessions] == [
+        "agent:triage:a",
+        "agent:triage:a",
+        "agent:triage:b",
+    ]
+
+
+def test_events_are_fit_to_be_stored(gateway):
+    event = {"type": "tool_result", "name": "x\x00", "content": "\ud800", "is_error": False}
+    gateway.agents["odd"] = Script(
+        raw=(f'{{"type":"res","id":"2","ok":true,"payload":{{"status":"trace_event","event":{DEEP}}}}}',),
+        trace=(event,),
+    )
+    seen = []
+    reply = ask("odd", on_event=seen.append)
+    stored = {"type": "tool_result", "name": "x\\u0000", "content": "\\ud800", "is_error": False}
+    assert reply.trace == [stored]
+    assert seen[0] == stored
+    assert len(str(seen[1])) < 1000
 
 
 @pytest.mark.parametrize(
@@ -277,6 +299,22 @@ def test_a_kept_connection_on_which_the_gateway_said_goodbye_is_replaced(gateway
     assert gateway.connections == 2
 
 
+def test_a_kept_connection_that_ends_before_the_call_is_accepted_is_replaced_once(gateway):
+    ask()
+    gateway.agents["leaving"] = Script(leaves=True)
+    error = refused(agent="leaving")  # on the kept connection, then on a new one, and no more
+    assert "closed the connection in the middle of the call" in str(error)
+    assert gateway.connections == 2
+    assert len(gateway.requests) == 3
+
+
+def test_a_call_that_was_accepted_is_never_made_twice(gateway):
+    gateway.agents["dying"] = Script(dies=True)
+    ask()
+    refused(agent="dying")
+    assert len(gateway.requests) == 2
+
+
 def test_nobody_listens(service, settings):
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
@@ -324,6 +362,22 @@ def test_a_server_that_speaks_something_else(service, settings, said, message):
     with FakeHttp([speak]).running() as server:
         use(service, settings, url=f"ws://127.0.0.1:{server.port}/rpc")
         assert message in str(refused(timeout=0.3))
+
+
+def test_wss_must_prove_its_name(service, settings, certificate, monkeypatch):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert", certificate / "key")
+    with running(FakeGateway({"triage": Script()}, context=context)) as gateway:
+        use(service, settings, url=gateway.url.replace("127.0.0.1", "localhost"))
+        assert "certificate verify failed" in str(refused())
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert"))
+        assert ask().text == ANSWER
+        assert ask().text == ANSWER
+        assert gateway.connections == 1
+        stop, silent = Stop(), Script(silent=True, trace=TRACE[:1])
+        gateway.agents["silent"] = silent
+        with pytest.raises(Stopped):
+            ask("silent", stop=stop, on_event=lambda event: stop.set())
 
 
 def test_describe(gateway):

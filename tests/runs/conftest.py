@@ -1,0 +1,15 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a self-signed ``cert`` and its ``key``, for good.example and localhost."""
+    folder = tmp_path_factory.mktemp("certificate")
+    ask_for = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    names = "subjectAltName=DNS:good.example,DNS:localhost"
+    command = [*ask_for.split(), "-keyout", "key", "-out", "cert", "-addext", names]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder
