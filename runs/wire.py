@@ -242,11 +242,12 @@ Kept = TypeVar("Kept", bound=Closable)
 
 
 class IdlePool(Generic[Kept]):
-    """Connections waiting for their next use, newest first; old ones and those past the cap are closed."""
+    """Connections waiting for their next use, newest first; those past the cap, or idle for long, are closed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: dict[Hashable, deque[Kept]] = {}
+        self._looked_through = time.monotonic()
         os.register_at_fork(after_in_child=self._after_fork)
 
     def take(self, key: Hashable) -> Kept | None:
@@ -255,15 +256,26 @@ class IdlePool(Generic[Kept]):
             return waiting.pop() if waiting else None
 
     def give(self, key: Hashable, connection: Kept) -> None:
-        now = connection.last_used = time.monotonic()
-        stale: list[Kept] = []
+        connection.last_used = time.monotonic()
         with self._lock:
             waiting = self._idle.setdefault(key, deque())
             waiting.append(connection)
-            while len(waiting) > _IDLE_KEPT or waiting[0].last_used < now - _IDLE_SECONDS:
-                stale.append(waiting.popleft())
+            stale = [waiting.popleft()] if len(waiting) > _IDLE_KEPT else []
+            if connection.last_used > self._looked_through + _IDLE_SECONDS:
+                self._looked_through = connection.last_used
+                stale += self._idle_since(connection.last_used - _IDLE_SECONDS)
         for old in stale:
             old.close()
+
+    def _idle_since(self, time_of_use: float) -> list[Kept]:
+        """Take out, of all keys, whatever has not been used since then."""
+        stale: list[Kept] = []
+        for key, waiting in list(self._idle.items()):
+            while waiting and waiting[0].last_used < time_of_use:
+                stale.append(waiting.popleft())
+            if not waiting:
+                del self._idle[key]
+        return stale
 
     def close(self) -> None:
         with self._lock:

@@ -220,6 +220,15 @@ def test_a_dripping_body_does_not_outlast_the_deadline():
     assert error.retryable
 
 
+def test_endless_interim_answers_do_not_outlast_the_deadline():
+    def announce(peer):
+        while True:
+            peer.sendall(b"HTTP/1.1 102 Processing\r\n\r\n" * 100)
+
+    with FakeHttp([announce]).running() as server:
+        assert "within 0.2 s" in str(refused(server.url, timeout=0.2))
+
+
 def test_a_server_that_never_answers_is_interrupted_by_a_stop():
     stop = Stop()
     with FakeHttp([lambda peer: (stop.set(), peer.recv(1))]).running() as server, pytest.raises(Stopped):
