@@ -7,18 +7,28 @@ import pytest
 from runs.pipelines.templating import TemplateError, evaluate, render, render_shell
 
 SECONDS = 0.4
-"""The limit the service gives a template here."""
-SLACK = 5.0  # a machine that is busy; what hangs, hangs for minutes
+"""The limit of time where the clock is what is tested; elsewhere it is far away, so that the other limits show."""
+PATIENCE = 6.0
+"""How long a machine that is busy may take over anything here; what hangs, hangs for minutes."""
 
 DOUBLING = (
     "{% set ns = namespace(x='aaaa') %}{% for i in range(99) %}{% set ns.x = EXPR %}{% endfor %}{{ ns.x|length }}"
 )
 
 
-@pytest.fixture(autouse=True)
-def _short_limits(settings):
-    limits = settings.SERVICE.limits.model_copy(update={"template_seconds": SECONDS, "template_output_chars": 200_000})
+def limit(settings, seconds: float) -> None:
+    limits = settings.SERVICE.limits.model_copy(update={"template_seconds": seconds, "template_output_chars": 200_000})
     settings.SERVICE = settings.SERVICE.model_copy(update={"limits": limits})
+
+
+@pytest.fixture(autouse=True)
+def _small_limits(settings):
+    limit(settings, 60)
+
+
+@pytest.fixture
+def _short_time(settings):
+    limit(settings, SECONDS)
 
 
 def stopped(template: str, context=None, how=render) -> str:
@@ -26,7 +36,7 @@ def stopped(template: str, context=None, how=render) -> str:
     began = time.perf_counter()
     with pytest.raises(TemplateError) as refused:
         how(template, context or {})
-    assert time.perf_counter() - began < SECONDS + SLACK
+    assert time.perf_counter() - began < PATIENCE
     return str(refused.value)
 
 
@@ -44,6 +54,7 @@ def test_a_range_is_limited_in_length(template):
     assert "at most 100000" in stopped(template)
 
 
+@pytest.mark.usefixtures("_short_time")
 @pytest.mark.parametrize(
     "template",
     [
@@ -65,6 +76,7 @@ def test_work_without_output_is_stopped_by_the_clock(template):
     assert "took longer than 0.4 seconds" in stopped(template)
 
 
+@pytest.mark.usefixtures("_short_time")
 def test_the_message_names_the_line_of_the_template():
     nested = "Hello\n\n{% for i in range(99999) %}\n{% for j in range(99999) %}{% endfor %}{% endfor %}"
     assert stopped(nested).startswith("line 4: took longer")
@@ -271,10 +283,13 @@ def test_other_methods_and_objects_cannot_be_used(template):
 def test_expressions_and_shell_commands_have_the_same_limits():
     assert "characters" in stopped("'a' * 10**9", how=evaluate)
     assert "not allowed" in stopped("''.__class__", how=evaluate)
-    assert "took longer" in stopped(
-        "range(99999) | map('string') | list" + " and (range(99999)|sort)" * 99, how=evaluate
-    )
     assert "wrote more" in stopped("{% for i in range(9) %}echo {{ 'x' * 99999 }}\n{% endfor %}", how=render_shell)
+
+
+@pytest.mark.usefixtures("_short_time")
+def test_an_expression_is_stopped_by_the_clock():
+    work = "[" + "range(99999) | sort | length, " * 300 + "]"
+    assert "took longer" in stopped(work, how=evaluate)
 
 
 def test_a_template_that_was_stopped_does_not_spoil_the_next_one():
