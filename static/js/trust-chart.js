@@ -25,7 +25,7 @@
       marker: { size: 9, symbol: runs.map((run) => SYMBOLS[run.status] || "circle-open"), color: runs.map((run) => colour(TONES[run.status] || "--s")) },
     };
     const layout = {
-      margin: { l: 44, r: 16, t: 8, b: 28 },
+      margin: { l: 44, r: 28, t: 8, b: 28 },
       height: 220,
       paper_bgcolor: "transparent",
       plot_bgcolor: "transparent",

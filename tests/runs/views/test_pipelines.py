@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from runs.engine.work import Work
 from runs.models import Run
 from tests import factories
 
@@ -102,19 +103,20 @@ def startable(db: None) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_run_now_starts_a_run_in_the_operators_name(operator: Client, startable: str) -> None:
+def test_run_now_starts_a_run_in_the_operators_name(operator: Client, startable: str, published: list[Work]) -> None:
     response = operator.post("/ui/pipelines/p/run", {"payload": '{"summary": "from the button"}'})
     run = Run.objects.get()
     assert response.url == f"/ui/runs/{run.id}"
     assert (run.source, run.started_by, run.summary) == ("button", "olga", "from the button")
+    assert published == [Work("run", run.id)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_run_now_leads_to_the_run_it_would_repeat(operator: Client, startable: str) -> None:
+def test_run_now_leads_to_the_run_it_would_repeat(operator: Client, startable: str, published: list[Work]) -> None:
     payload = {"payload": '{"idempotency_key": "k"}'}
     first = operator.post("/ui/pipelines/p/run", payload)
     second = operator.post("/ui/pipelines/p/run", payload, follow=True)
-    assert Run.objects.count() == 1
+    assert Run.objects.count() == len(published) == 1
     assert second.redirect_chain[0][0] == first.url
     assert "No new run" in second.content.decode()
 
