@@ -16,7 +16,7 @@ from runs.engine.leases import Lease
 from runs.engine.plan import Prepared
 from runs.engine.state import RunState
 from runs.executors.base import Call, Executor, ExecutorError, Reply, TraceEvent
-from runs.models import Run, RunEvent
+from runs.models import Run, RunEvent, Step
 from runs.storable import storable, storable_text
 
 LIVE_AFTER = 0.5  # seconds: a call that lasts longer shows its trace while it runs
@@ -60,9 +60,15 @@ def _call(state: RunState, prepared: Prepared, executor: Executor) -> Call:
         prompt=row.prompt,
         config=prepared.config,
         timeout=timeout_of(definition.timeout_seconds, prepared.config, executor),
-        idempotency_key=f"{row.id}-{len(row.iterations)}",
+        idempotency_key=_key(row, executor),
         context=call_context(state.run, row.name, "primary"),
     )
+
+
+def _key(row: Step, executor: Executor) -> str:
+    """The same when a crash makes the call again; an agent that is asked again after a bad answer gets a new one."""
+    key = f"{row.id}-{len(row.iterations)}"
+    return f"{key}-{row.tries}" if executor.is_agent else key
 
 
 def call_context(run: Run, step_name: str, role: str) -> dict[str, Any]:

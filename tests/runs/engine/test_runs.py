@@ -187,7 +187,7 @@ def test_a_retry_asks_again_after_a_pause_that_holds_no_worker(pipelines, tmp_pa
     wake(run)
     wake(run)
     assert run.status == RunStatus.COMPLETED
-    assert len(calls(log)) == 3
+    assert len({call["key"] for call in calls(log)}) == 3  # a refused answer must not be served again
     assert run.events.filter(kind="step.retry").count() == 2
 
 
