@@ -58,7 +58,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _answer(request: HttpRequest, code: int, heading: str, detail: str) -> HttpResponse:
     context = {"code": code, "heading": heading, "detail": detail}
-    if request.user.is_authenticated:
+    # A request refused before the sessions were looked at (a host that is not ours) has no user.
+    user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
         back = {"back": reverse("ui-runs"), "back_label": "All runs"}
         return page(request, "error.html", {**context, **back}, status=code)
     return render(request, "error_outside.html", context, status=code)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.test import Client, RequestFactory
@@ -75,3 +77,10 @@ def test_signing_in_leads_where_one_wanted_to_go_and_never_elsewhere() -> None:
         client = Client()
         response = client.post("/ui/login", {"username": "vera", "password": "secret", "next": wanted})
         assert response.url == landed
+
+
+def test_a_host_that_is_not_ours_is_refused_with_a_page(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    response = Client().get("/ui/runs", headers={"Host": "evil.example"})
+    assert response.status_code == 400
+    assert "could not be understood" in response.content.decode()
