@@ -58,6 +58,10 @@ class Run(models.Model):
             Index(fields=["wake_at"], condition=Q(wake_at__isnull=False), name="run_due"),
             Index(fields=["status", "-id"], name="run_status_newest"),
             Index(fields=["pipeline_name", "-id"], name="run_pipeline_newest"),
+            # The other filters of the runs list: a rare value must not cost a walk through the history.
+            Index(fields=["team", "-id"], name="run_team_newest"),
+            Index(fields=["source", "-id"], name="run_source_newest"),
+            Index(fields=["stage", "-id"], name="run_stage_newest"),
             Index(
                 fields=["pipeline_name", "team", "dedup_key", "-completed_at"],
                 condition=~Q(dedup_key=""),
