@@ -81,8 +81,8 @@ class CalibrationInput:
 class GroundingInput:
     """G and whether it may lower the number. ``supported`` of ``total`` claims, where the judge listed any.
 
-    A done judge without a score found nothing to judge (no claims, or an executor that cannot
-    report tools); a failed one was wanted and is missing.
+    A done judge without a score found no claims; one is skipped where the executor cannot report
+    tools; ``error`` says so. A failed one was wanted and is missing.
     """
 
     enforce: bool = False

@@ -111,11 +111,9 @@ def _grounding(stage: Stage, pct: Percents) -> str:
     given, reason = stage["inputs"], stage["reason"]
     if reason == "missing":
         return f"Grounding was wanted and is missing, because: {because(given['error'])}. No number was changed for it."
-    if reason == "not_triggered":
-        return "Grounding was not asked. It changes nothing."
     if reason == "nothing_to_judge":
-        why = f" ({because(given['error'])})" if given["error"] else ""
-        return f"Grounding found nothing it could judge{why}. It changes nothing."
+        why = f", because: {because(given['error'])}" if given["error"] else ""
+        return f"Grounding was wanted and has no score{why}. It changes nothing."
     score = pct(given["score"])
     if reason == "capped":
         only = backed(given, score, only=True)

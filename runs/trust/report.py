@@ -16,7 +16,7 @@ class Reason(StrEnum):
     NOT_CONFIGURED = "not_configured"
     NOT_TRIGGERED = "not_triggered"  # verifier: outside its trigger band
     MISSING = "missing"  # wanted, and could not be had: the stage's inputs hold the error
-    NOTHING_TO_JUDGE = "nothing_to_judge"  # the judge ran and gave no score
+    NOTHING_TO_JUDGE = "nothing_to_judge"  # no score, and no failure: no claims, or no trace to judge them by
     LOWERED = "lowered"  # verifier: V was below S
     VETOED = "vetoed"  # verifier: V was below the veto floor and below S
     ABOVE_VETO_FLOOR = "above_veto_floor"

@@ -128,7 +128,11 @@ def _no_score(signal: VerifierInput | GroundingInput | None) -> Reason | None:
         return Reason.NOT_CONFIGURED
     if signal.score is not None:
         return None
-    return {"failed": Reason.MISSING, "skipped": Reason.NOT_TRIGGERED}.get(signal.state, Reason.NOTHING_TO_JUDGE)
+    if signal.state == "failed":
+        return Reason.MISSING
+    # Only a verifier has a trigger; grounding is skipped where there is no trace it could look at.
+    triggered = signal.state == "done" or isinstance(signal, GroundingInput)
+    return Reason.NOTHING_TO_JUDGE if triggered else Reason.NOT_TRIGGERED
 
 
 def _escalates(signal: VerifierInput | GroundingInput | None) -> bool:

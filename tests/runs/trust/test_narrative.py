@@ -195,18 +195,23 @@ SHADOW = "Grounding is in shadow mode on this step, recorded without effect."
         ),
         (grounding(1.0, enforce=False), 0.9, f"Its evidence supports 100% of what it claims. {SHADOW}"),
         (grounding(0.5, enforce=False), None, f"Its evidence supports 50% of what it claims. {SHADOW}"),
-        (grounding(None), 0.9, "Grounding found nothing it could judge. It changes nothing."),
+        (grounding(None), 0.9, "Grounding was wanted and has no score. It changes nothing."),
         (
             grounding(None, error="the executor cannot report tool calls"),
             0.9,
-            "Grounding found nothing it could judge (the executor cannot report tool calls). It changes nothing.",
+            "Grounding was wanted and has no score, because: the executor cannot report tool calls. "
+            "It changes nothing.",
         ),
         (
             grounding(None, state="failed", error="connection refused"),
             0.9,
             "Grounding was wanted and is missing, because: connection refused. No number was changed for it.",
         ),
-        (grounding(None, state="skipped"), 0.9, "Grounding was not asked. It changes nothing."),
+        (
+            grounding(None, state="skipped", error="there is no trace."),
+            0.9,
+            "Grounding was wanted and has no score, because: there is no trace. It changes nothing.",
+        ),
     ],
 )
 def test_grounding(signal, s, sentence):
