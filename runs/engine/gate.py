@@ -103,9 +103,9 @@ def _check(signal: Signal) -> vector.CheckInput:
 def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.CalibrationInput | None]:
     """The bucket of the step's sample, and what that bucket's history says where the step asks for it."""
     row, wanted = prepared.row, prepared.definition.calibration
-    if row.effective_confidence is None:
-        return None, None
     service = settings.SERVICE.calibration
+    if row.effective_confidence is None:
+        return None, _no_record(wanted, service.n_min)
     key = BucketKey(row.name, row.agent, row.model, row.provider, row.prompt_hash, row.agent_version)
     bucket_id = buckets.bucket_id(key)
     if wanted is None:
@@ -126,6 +126,15 @@ def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.
         lo=evidence.lo,
         hi=evidence.hi,
         reset=_reset(key, evidence, now),
+    )
+
+
+def _no_record(wanted: schema.Calibration | None, n_min: int) -> vector.CalibrationInput | None:
+    """Without a confidence there is nothing to look up; a step that insists on a record must not clear for that."""
+    if wanted is None:
+        return None
+    return vector.CalibrationInput(
+        enforce=wanted.enforce, on_uncalibrated=wanted.on_uncalibrated, n=0, n_min=n_min, accuracy=None
     )
 
 

@@ -103,7 +103,7 @@ def _validated(inputs: Mapping[str, Any]) -> bool:
 def _note(name: str, stage: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
     if inputs.get("state") == "failed":
         return "wanted, missing"
-    if inputs.get("state") == "skipped":
+    if stage.get("reason") == "not_triggered":
         return "not triggered"
     if name == "verifier":
         return _verifier(inputs)
@@ -134,7 +134,7 @@ def _calibration(inputs: Mapping[str, Any]) -> str:
 
 def _grounding(inputs: Mapping[str, Any], *, enforced: bool) -> str:
     if inputs.get("score") is None:
-        return "no claims to check"
+        return "no trace to check" if inputs.get("state") == "skipped" else "no claims to check"
     supported, total = inputs.get("supported"), inputs.get("total")
     text = f"scored {whole(inputs['score'])}" if not total else f"{supported} of {total} claims"
     return text if enforced else f"{text}, shadow"

@@ -101,6 +101,16 @@ def test_the_worked_example(pipelines):
     assert (row.grounding_score, row.deterministic_passed, row.combined_trust) == (0.5, True, 0.5)
 
 
+def test_leaving_the_confidence_out_is_no_way_around_the_track_record_a_step_insists_on(pipelines):
+    record = {"enforce": True, "on_uncalibrated": "escalate"}
+    silent = step(says={"summary": "done"}, confidence_threshold=0.0, calibration=record)
+    pipelines.write("silent", silent)
+    run = pipelines.run("silent")
+    assert run.status == RunStatus.ESCALATED
+    assert "track record" in run.reason
+    assert steps_of(run)["look"].combined_trust is None
+
+
 def test_each_agent_step_leaves_a_sample_with_s_after_v(pipelines):
     pipelines.write("sampled", step(says=0.9, verifier=judge(says=0.8)))
     row = steps_of(pipelines.run("sampled"))["look"]

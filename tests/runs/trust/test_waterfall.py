@@ -56,6 +56,12 @@ def test_a_missing_signal_is_told_apart_from_one_that_agreed() -> None:
     assert bar.faded
 
 
+def test_a_signal_that_had_nothing_to_look_at_says_so() -> None:
+    assert bars(verifier=VerifierInput(score=None, state="skipped"))["verifier"].note == "not triggered"
+    assert bars(grounding=GroundingInput(score=None, state="skipped"))["grounding"].note == "no trace to check"
+    assert bars(grounding=GroundingInput(score=None))["grounding"].note == "no claims to check"
+
+
 def test_a_failed_check_takes_everything() -> None:
     bar = bars(checks=[CheckInput(name="a", passed=True), CheckInput(name="b", passed=False)])["checks"]
     assert (bar.after, bar.taken, bar.note) == (0.0, (0.0, 0.5), "1 of 2 failed")
