@@ -72,14 +72,37 @@
     if (ofStep || event.kind.startsWith("run.")) timer = timer || setTimeout(refresh, 250);
   }
 
-  const source = new EventSource(badge.dataset.stream);
-  source.addEventListener("open", () => { badge.hidden = false; badge.classList.remove("lost"); badge.lastElementChild.textContent = "Live"; });
-  source.addEventListener("error", () => { badge.classList.add("lost"); badge.lastElementChild.textContent = "Connecting again"; });
-  source.addEventListener("log", (message) => {
-    const event = JSON.parse(message.data);
-    if (append(event)) note(event);
-  });
-  source.addEventListener("end", () => {
+  const TRY_AGAIN = 5000;
+  let source = null;
+  let last = Number(new URL(badge.dataset.stream, location.href).searchParams.get("after"));
+  let over = false;
+
+  function show(text, lost) {
+    badge.hidden = false;
+    badge.classList.toggle("lost", lost);
+    badge.lastElementChild.textContent = text;
+  }
+
+  function connect() {
+    const address = new URL(badge.dataset.stream, location.href);
+    address.searchParams.set("after", last);
+    source = new EventSource(address);
+    source.addEventListener("open", () => show("Live", false));
+    source.addEventListener("error", () => {
+      show("Connecting again", true);
+      // A browser retries by itself unless it was answered with an error, as by a server that restarts.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!over) connect(); }, TRY_AGAIN);
+    });
+    source.addEventListener("log", (message) => {
+      const event = JSON.parse(message.data);
+      last = Math.max(last, event.id);
+      if (append(event)) note(event);
+    });
+    source.addEventListener("end", finish);
+  }
+
+  function finish() {
+    over = true;
     source.close();
     badge.hidden = true;
     clearTimeout(timer);
@@ -87,10 +110,12 @@
     refresh();
     const cancel = document.getElementById("cancel-run");
     if (cancel) cancel.remove();
-  });
+  }
 
   follow.addEventListener("click", () => { list.scrollTop = list.scrollHeight; follow.hidden = true; });
   list.addEventListener("scroll", () => { if (atBottom()) follow.hidden = true; });
   list.scrollTop = list.scrollHeight;
   window.addEventListener("pagehide", () => source.close());
+  window.addEventListener("pageshow", (event) => { if (event.persisted && !over) connect(); });
+  connect();
 })();
