@@ -8,6 +8,8 @@ from kombu.transport import TRANSPORT_ALIASES
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vectorstep.settings")
 
 TRANSPORT_ALIASES["filesystem"] = "vectorstep.broker:Transport"
+for name in ("redis", "rediss"):
+    TRANSPORT_ALIASES[name] = "vectorstep.redis_broker:Transport"
 
 app = Celery("vectorstep")
 app.config_from_object("django.conf:settings", namespace="CELERY")
