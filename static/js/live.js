@@ -9,6 +9,8 @@
   if (!badge || !window.EventSource) return;
 
   const LINES = 2000;
+  const PANELS = 40;
+  const SOON = 250;
   const changed = new Set();
   let timer = 0;
 
@@ -53,23 +55,35 @@
     return true;
   }
 
+  // Panels on their way: a second line about the same step must not fetch a second panel.
+  const coming = new Set();
+
+  function fetchPanel(name) {
+    if (panels.childElementCount + coming.size >= PANELS) return;
+    coming.add(name);
+    htmx.ajax("GET", `${panels.dataset.stepUrl}?name=${encodeURIComponent(name)}`, { target: "#panels", swap: "beforeend" })
+      .finally(() => coming.delete(name));
+  }
+
   function refresh() {
     timer = 0;
     htmx.trigger("#top", "refresh");
+    const later = [];
     for (const name of changed) {
       const panel = [...panels.children].find((child) => child.dataset.step === name);
       if (panel) htmx.trigger(panel, "refresh");
-      else if (panels.childElementCount < 40) {
-        htmx.ajax("GET", `${panels.dataset.stepUrl}?name=${encodeURIComponent(name)}`, { target: "#panels", swap: "beforeend" });
-      }
+      else if (coming.has(name)) later.push(name);
+      else fetchPanel(name);
     }
     changed.clear();
+    for (const name of later) changed.add(name);
+    if (later.length) timer = setTimeout(refresh, SOON);
   }
 
   function note(event) {
     const ofStep = event.step && (event.kind.startsWith("step.") || event.kind.startsWith("signal."));
     if (ofStep) changed.add(event.step);
-    if (ofStep || event.kind.startsWith("run.")) timer = timer || setTimeout(refresh, 250);
+    if (ofStep || event.kind.startsWith("run.")) timer = timer || setTimeout(refresh, SOON);
   }
 
   const TRY_AGAIN = 5000;
@@ -107,6 +121,7 @@
     badge.hidden = true;
     clearTimeout(timer);
     for (const panel of panels.children) if (panel.dataset.step) changed.add(panel.dataset.step);
+    for (const name of coming) changed.add(name);
     refresh();
     const cancel = document.getElementById("cancel-run");
     if (cancel) cancel.remove();

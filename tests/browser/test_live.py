@@ -49,6 +49,32 @@ def test_the_run_page_follows_its_run(site: str, page: Any, console: list[str]) 
     assert console == []
 
 
+def test_a_step_that_changes_while_its_panel_is_on_its_way_gets_one_panel(site: str, page: Any) -> None:
+    run = factories.run(status="running", now=timezone.now())
+    page.goto(f"{site}/ui/runs/{run.id}")
+    page.wait_for_selector("#live:not([hidden])")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route("**/step?name=*", hold)
+
+    step = factories.gated(run, factories.worked_example())
+    with page.expect_request("**/step?name=*"):
+        say(run, "begins", "step.started", step.name)
+    with page.expect_response("**/head"):
+        say(run, "decided", "step.decided", step.name)
+    Run.objects.filter(id=run.id).update(status="completed", completed_at=timezone.now())
+    say(run, "over", "run.ended")
+    page.wait_for_selector("h1 .pill:has-text('Completed')")
+
+    assert len(held) == 1
+    with page.expect_response(f"**/ui/steps/{step.id}"):  # what changed meanwhile is asked for once the panel is there
+        held[0].continue_()
+    assert page.locator("article.panel").count() == 1
+
+
 def test_rows_change_in_place_and_newer_runs_wait_to_be_asked_for(site: str, page: Any, console: list[str]) -> None:
     runs = [factories.run(status="running", now=timezone.now()) for _ in range(3)]
     page.goto(f"{site}/ui/runs")
