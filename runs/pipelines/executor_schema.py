@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from runs.pipelines.strict import Headers, Json, Method, Seconds, Strict, Text, Url
+from runs.pipelines.strict import AgentName, Headers, Json, Method, Seconds, Strict, Text, Url
 
 Number = int | float  # an argument written without quotes, handed on as its text
 
@@ -17,7 +17,7 @@ class CommandConfig(Strict):
     """A local program: an argument list (never a shell), and files whose content makes its version."""
 
     command: Annotated[list[Text | Number], Field(min_length=1)]
-    agent: Text | None = None
+    agent: AgentName | None = None
     model: str | None = None
     env: dict[str, str | Number] = {}
     pass_env: list[Text] = []
@@ -27,7 +27,7 @@ class CommandConfig(Strict):
 
 
 class GatewayConfig(Strict):
-    agent: Text
+    agent: AgentName
     session_key: Text | None = None
     model: str | None = None
     thinking_level: str | None = None

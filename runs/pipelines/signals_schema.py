@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from runs.pipelines.strict import Fraction, Headers, Json, Method, Name, Seconds, Strict, Text, Url
+from runs.pipelines.strict import AgentName, Fraction, Headers, Json, Method, Name, Seconds, Strict, Text, Url
 
 AgentKind = Literal["command", "gateway", "a2a", "agent"]
 OnError = Literal["ignore", "escalate"]
@@ -45,7 +45,7 @@ class Verifier(Strict):
 class Grounding(Strict):
     """A judge that looks for the evidence of each claim; recorded only, unless ``enforce``."""
 
-    agent: Text = "grounding-judge"
+    agent: AgentName = "grounding-judge"
     executor: AgentKind = "gateway"
     executor_config: dict[str, Json] = {}
     timeout_seconds: Seconds = 120

@@ -38,6 +38,15 @@ def _upper(method: Any) -> Any:
 
 
 Method = Annotated[Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], BeforeValidator(_upper)]
+
+
+def _no_template(name: str) -> str:
+    if "{{" in name or "{%" in name:
+        raise ValueError("must be a name and not a template: it is the agent's identity, under which it is measured")
+    return name
+
+
+AgentName = Annotated[str, Field(min_length=1), AfterValidator(_no_template)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_usable_name)]

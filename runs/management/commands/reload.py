@@ -1,9 +1,8 @@
 """Read the pipeline files again; every running process uses the result from then on."""
 
-import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from runs.pipelines import registry
@@ -25,4 +24,4 @@ class Command(BaseCommand):
             f"{len({problem.file for problem in report.problems})} with problems"
         )
         if report.problems:
-            sys.exit(1)
+            raise CommandError("files with problems keep their last good version")

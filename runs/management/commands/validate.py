@@ -1,6 +1,5 @@
 """Check pipeline files without a server or a database, as a reload would."""
 
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,9 @@ class Command(BaseCommand):
         results = validate(found, pipelines=settings.PIPELINES_DIR, steps=steps or settings.STEPS_DIR)
         for result in results:
             self._show(result)
-        if any(result.problems for result in results):
-            sys.exit(1)
+        bad = sum(1 for result in results if result.problems)
+        if bad:
+            raise CommandError(f"{bad} of {len(results)} {'file has' if bad == 1 else 'files have'} problems")
 
     def _show(self, result: Loaded) -> None:
         for problem in result.problems:

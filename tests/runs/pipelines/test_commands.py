@@ -5,16 +5,16 @@ import sys
 
 import pytest
 from django.conf import settings as django_settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from runs.models import Pipeline
 
 
 def validate(capsys, *files, code=0):
     if code:
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(CommandError) as left:
             call_command("validate", *map(str, files))
-        assert left.value.code == code
+        assert left.value.returncode == code
     else:
         call_command("validate", *map(str, files))
     return capsys.readouterr().out
@@ -70,9 +70,9 @@ def test_validate_runs_where_no_database_can_be_reached(folder, write):
 def test_reload_tells_what_changed(folder, write, capsys):
     write("a.yaml", "alpha")
     (folder / "b.yaml").write_text("name: beta\n")
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(CommandError) as left:
         call_command("reload")
-    assert left.value.code == 1
+    assert left.value.returncode == 1
     assert capsys.readouterr().out.splitlines() == [
         "b.yaml:1: steps: is required",
         "a.yaml: changed",

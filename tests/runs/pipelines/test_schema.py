@@ -460,6 +460,13 @@ def test_what_is_not_supported_yet_is_refused_by_name_and_only_for_that(path, va
         # Executors' own configuration.
         (f"{STEP}.executor_config", {}, "steps[1].executor_config.command", "is required"),
         (f"{STEP}.executor_config", {"command": "ls -l"}, "steps[1].executor_config.command", "expected a list"),
+        (
+            f"{STEP}.executor_config",
+            {"command": ["x"], "agent": "{{ vars.limit }}"},
+            "steps[1].executor_config.agent",
+            "identity",
+        ),
+        (f"{STEP}.grounding", {"agent": "{{ x }}"}, "steps[1].grounding.agent", "must be a name and not a template"),
         (f"{STEP}.executor_config", {"command": []}, "steps[1].executor_config.command", "at least 1"),
         (f"{STEP}.verifier", {"executor": "gateway"}, "steps[1].verifier.executor_config.agent", "is required"),
         (f"{STEP}.grounding", {"executor": "command"}, "steps[1].grounding.executor_config.command", "is required"),
