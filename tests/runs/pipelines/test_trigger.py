@@ -127,7 +127,7 @@ def test_a_pattern_that_never_ends_holds_nobody_up(pattern):
     trigger = Trigger(match={"x": {"regex": pattern}})
     began = time.perf_counter()
     assert not matches(trigger, {"x": "x" * 9_000})
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < 5  # the machine may be busy; such a pattern takes years
 
 
 @pytest.mark.parametrize(
