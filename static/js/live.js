@@ -57,27 +57,40 @@
 
   // Panels on their way: a second line about the same step must not fetch a second panel.
   const coming = new Set();
+  // Steps that changed meanwhile.
+  const again = new Set();
 
-  function fetchPanel(name) {
-    if (panels.childElementCount + coming.size >= PANELS) return;
+  function panelOf(name) {
+    return [...panels.children].find((child) => child.dataset.step === name);
+  }
+
+  // By hand, not by htmx: that lets one element have one request at a time, and several steps may begin at once.
+  async function fetchPanel(name) {
     coming.add(name);
-    htmx.ajax("GET", `${panels.dataset.stepUrl}?name=${encodeURIComponent(name)}`, { target: "#panels", swap: "beforeend" })
-      .finally(() => coming.delete(name));
+    try {
+      const address = `${panels.dataset.stepUrl}?name=${encodeURIComponent(name)}`;
+      const response = await fetch(address, { headers: { "HX-Request": "true" } });
+      if (!response.ok || response.redirected) return;
+      panels.insertAdjacentHTML("beforeend", await response.text());
+      htmx.process(panels.lastElementChild);
+      window.vectorstep.localise(panels.lastElementChild);
+    } catch {
+      // The connection is gone: the tail comes back and says what has changed.
+    } finally {
+      coming.delete(name);
+      if (again.delete(name) && panelOf(name)) htmx.trigger(panelOf(name), "refresh");
+    }
   }
 
   function refresh() {
     timer = 0;
     htmx.trigger("#top", "refresh");
-    const later = [];
     for (const name of changed) {
-      const panel = [...panels.children].find((child) => child.dataset.step === name);
-      if (panel) htmx.trigger(panel, "refresh");
-      else if (coming.has(name)) later.push(name);
-      else fetchPanel(name);
+      if (panelOf(name)) htmx.trigger(panelOf(name), "refresh");
+      else if (coming.has(name)) again.add(name);
+      else if (panels.childElementCount + coming.size < PANELS) fetchPanel(name);
     }
     changed.clear();
-    for (const name of later) changed.add(name);
-    if (later.length) timer = setTimeout(refresh, SOON);
   }
 
   function note(event) {

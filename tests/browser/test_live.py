@@ -49,7 +49,7 @@ def test_the_run_page_follows_its_run(site: str, page: Any, console: list[str]) 
     assert console == []
 
 
-def test_a_step_that_changes_while_its_panel_is_on_its_way_gets_one_panel(site: str, page: Any) -> None:
+def test_steps_that_change_while_their_panels_are_on_their_way_get_one_each(site: str, page: Any) -> None:
     run = factories.run(status="running", now=timezone.now())
     page.goto(f"{site}/ui/runs/{run.id}")
     page.wait_for_selector("#live:not([hidden])")
@@ -60,19 +60,23 @@ def test_a_step_that_changes_while_its_panel_is_on_its_way_gets_one_panel(site: 
 
     page.route("**/step?name=*", hold)
 
-    step = factories.gated(run, factories.worked_example())
-    with page.expect_request("**/step?name=*"):
-        say(run, "begins", "step.started", step.name)
-    with page.expect_response("**/head"):
+    steps = [factories.gated(run, factories.worked_example(), name, index=n) for n, name in enumerate(("one", "two"))]
+    for step in steps:
+        with page.expect_request("**/step?name=*"):
+            say(run, "begins", "step.started", step.name)
+    for step in steps:
         say(run, "decided", "step.decided", step.name)
     Run.objects.filter(id=run.id).update(status="completed", completed_at=timezone.now())
     say(run, "over", "run.ended")
     page.wait_for_selector("h1 .pill:has-text('Completed')")
 
-    assert len(held) == 1
-    with page.expect_response(f"**/ui/steps/{step.id}"):  # what changed meanwhile is asked for once the panel is there
-        held[0].continue_()
-    assert page.locator("article.panel").count() == 1
+    assert len(held) == 2
+    for route, step in zip(held, steps, strict=True):
+        with page.expect_response(
+            f"**/ui/steps/{step.id}"
+        ):  # what changed meanwhile is asked for once the panel is there
+            route.continue_()
+    assert page.locator("article.panel").count() == 2
 
 
 def test_rows_change_in_place_and_newer_runs_wait_to_be_asked_for(site: str, page: Any, console: list[str]) -> None:
