@@ -40,7 +40,7 @@ def var(tmp_path: Path, started_once: Path) -> Path:
 def environment(var: Path) -> dict[str, str]:
     """A server of its own: SQLite and the broker made of files under ``var``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VECTORSTEP_", "DJANGO_"))}
-    for name in ("DATABASE_URL", "CELERY_BROKER_URL"):
+    for name in ("DATABASE_URL", "CELERY_BROKER_URL", "PYTHONUNBUFFERED"):
         kept.pop(name, None)
     return {**kept, "VECTORSTEP_VAR": str(var), "VECTORSTEP_PORT": str(free_port())}
 

@@ -1,6 +1,7 @@
 """``manage.py serve``: everything under one terminal, on whatever database and broker are configured."""
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -29,6 +30,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, web_only: bool, **options: Any) -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # into a log file, too, each line comes when it is said
         host, port = env.text("VECTORSTEP_HOST", "127.0.0.1"), env.port()
         try:
             # Held until this process ends, however it ends.
