@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from runs import rows
 from runs.models import RunEvent
 from runs.storable import storable, storable_text
 
@@ -33,11 +34,9 @@ def event(
 
 def write(events: Iterable[RunEvent]) -> None:
     """Append the rows, in order, in one statement."""
-    RunEvent.objects.bulk_create(list(events))
+    rows.insert(list(events))
 
 
-def log(run_id: uuid.UUID, kind: str, message: str, *, now: datetime, **fields: Any) -> RunEvent:
+def log(run_id: uuid.UUID, kind: str, message: str, *, now: datetime, **fields: Any) -> None:
     """Write one event at once."""
-    row = event(run_id, kind, message, now=now, **fields)
-    row.save(force_insert=True)
-    return row
+    write([event(run_id, kind, message, now=now, **fields)])

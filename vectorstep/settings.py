@@ -91,6 +91,8 @@ else:
         **DATABASE.get("OPTIONS", {}),
         "pool": {"min_size": 2, "max_size": 24, "timeout": 20},
         "server_side_binding": True,
+        # Statements are prepared at their third use. PgBouncer in transaction mode needs version 1.21 or newer for it.
+        "prepare_threshold": 3,
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

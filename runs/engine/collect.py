@@ -2,7 +2,8 @@
 
 from django.utils import timezone
 
-from runs.engine import gather, leases, loop, primary, rows, transactions
+from runs import rows
+from runs.engine import gather, leases, loop, primary, transactions
 from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
 from runs.models import Signal

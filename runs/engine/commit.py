@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from runs import events
-from runs.engine import rows, transactions
+from runs import events, rows
+from runs.engine import transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
 from runs.models import Run, RunEvent, RunStatus
@@ -74,7 +74,7 @@ def _apply(state: RunState, plan: Plan, logged: Sequence[RunEvent], now: datetim
     told = [*logged, *plan.events]
     if plan.end is not None:
         told.append(_rest(state, plan, now))
-    rows.insert(told)
+    events.write(told)
 
 
 def _rest(state: RunState, plan: Plan, now: datetime) -> RunEvent:

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils import timezone
 
 from calibration import buckets
-from runs import events
-from runs.engine import commit, gate, leases, loop, plan, rows, sightings
+from runs import events, rows
+from runs.engine import commit, gate, leases, loop, plan, sightings
 from runs.engine.claimed import Claimed, freshly
 from runs.models import RunEvent, StepStatus
 from runs.storable import storable_text

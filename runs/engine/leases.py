@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Case, F, TextField, Value, When
 from django.utils import timezone
 
-from runs.engine import rows
+from runs import rows
 from runs.executors.base import Stop
 from runs.models import Step, StepStatus
 from runs.models.step import UNFINISHED

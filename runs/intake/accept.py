@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.db import IntegrityError
 
-from runs import events
+from runs import events, rows
 from runs.engine import transactions
 from runs.engine.publish import publish
 from runs.engine.work import Work
@@ -119,7 +119,7 @@ def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
 
 
 def _insert(run: Run, window: timedelta, now: datetime) -> None:
-    run.save(force_insert=True)
+    rows.insert([run])
     twin = _twin(run, window, now)
     if twin is not None:
         raise _HasTwin(twin)

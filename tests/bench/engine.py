@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from http.client import HTTPConnection
 from pathlib import Path
@@ -113,7 +114,8 @@ class Stack:
         accepted, started = self._accept(pipeline, runs, at_once, before)
         wait_until(lambda: self._ended(pipeline) - before >= runs or self._idle(), seconds=120, what="the runs to end")
         seconds = time.monotonic() - started
-        cpu = self._cpu() - cpu_before
+        cpu = self._cpu()
+        cpu.subtract(cpu_before)
         statuses = dict(self.query(BY_STATUS.format(pipeline)))
         return {
             "runs": runs,
@@ -121,7 +123,7 @@ class Stack:
             "seconds": round(seconds, 2),
             "runs_per_second": round(runs / seconds, 1),
             "run_ms": round(self._run_milliseconds(pipeline, runs), 2),
-            "cpu_ms_per_run": round(cpu / runs * 1000, 2),
+            "cpu_ms_per_run": {name: round(spent / runs * 1000, 1) for name, spent in cpu.items()},
             "accept_p50_ms": round(statistics.median(accepted), 1),
             "accept_p95_ms": round(statistics.quantiles(accepted, n=20)[18], 1),
             "lost": runs - (self._ended(pipeline) - before),
@@ -164,9 +166,9 @@ class Stack:
         )
         return statistics.median((_time(end) - _time(start)) * 1000 for start, end in rows)
 
-    def _cpu(self) -> float:
+    def _cpu(self) -> Counter[str]:
         """Seconds of processor time of web, worker, scheduler, database and broker, children included."""
-        total = 0.0
+        total: Counter[str] = Counter()
         for process in self.counted:
             root = psutil.Process(process.pid)
             for each in [root, *root.children(recursive=True)]:
@@ -174,7 +176,7 @@ class Stack:
                     times = each.cpu_times()
                 except psutil.NoSuchProcess:
                     continue
-                total += times.user + times.system
+                total[process.name] += times.user + times.system
         return total
 
 
@@ -198,7 +200,8 @@ def describe(result: dict[str, Any]) -> str:
     lines.append(f"  {result['runs_per_second']} runs/s in {result['seconds']} s, {result['lost']} lost")
     if "overhead_ms_per_step" in result:
         lines.append(f"  {result['overhead_ms_per_step']} ms of overhead per step, one run at a time")
-    lines.append(f"  {result['cpu_ms_per_run']} ms of CPU per run")
+    by_process = result["cpu_ms_per_run"]
+    lines.append(f"  {sum(by_process.values()):.1f} ms of CPU per run: {by_process}")
     lines.append(f"  accept: p50 {result['accept_p50_ms']} ms, p95 {result['accept_p95_ms']} ms")
     lines.append(f"  ended: {result['statuses']}")
     return "\n".join(lines)

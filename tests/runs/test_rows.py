@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.forms.models import model_to_dict
 
-from runs import events
-from runs.engine import rows
+from runs import events, rows
 from runs.models import RunEvent, Signal, SignalKind, SignalState, Step, StepStatus
 from tests.runs.engine.rows import NOW, a_run, a_step
 
