@@ -1,5 +1,7 @@
 """Seeing to it that a step has all the signals it asks for, each gathered once."""
 
+from collections.abc import Callable, Iterator
+
 from django.utils import timezone
 
 from runs import rows
@@ -10,12 +12,30 @@ from runs.models import Signal
 from runs.signals.base import Subject
 
 
-def collect(claimed: Claimed, *, verifier_only: bool = False, hold_last: bool = False) -> None:
-    """Gather what is still missing into ``prepared.signals``.
+def for_pass(claimed: Claimed) -> None:
+    """Gather the verifier of the pass at hand, and write it. Raises LeaseLost and Stopped."""
+    for batch, _ in _missing(claimed, verifier_only=True):
+        _write(batch, claimed.lease)
 
-    Each batch is written as it ends; with ``hold_last`` the last one is left in ``prepared.unsaved``,
-    to be written with the decision. Raises LeaseLost, and Stopped when told to stop meanwhile.
+
+def for_decision(claimed: Claimed, *, keep_answer: Callable[[], None]) -> None:
+    """Gather all that is still missing; the last to end stay in ``prepared.unsaved``, for the decision's transaction.
+
+    When signals take longer than a moment, the answer is kept first: a crash while they are gathered
+    then repeats no call of the agent. Raises LeaseLost and Stopped.
     """
+    prepared = claimed.prepared
+    for batch, is_last in _missing(claimed, verifier_only=False):
+        if is_last:
+            prepared.unsaved = batch
+            return
+        if not prepared.answer_saved:
+            keep_answer()
+        _write(batch, claimed.lease)
+
+
+def _missing(claimed: Claimed, *, verifier_only: bool) -> Iterator[tuple[list[Signal], bool]]:
+    """Batches as they end, each with whether nothing is left after it."""
     prepared, lease = claimed.prepared, claimed.lease
     have = {(one.kind, one.position) for one in loop.of_pass(prepared.row, prepared.signals)}
     wants = [
@@ -29,15 +49,15 @@ def collect(claimed: Claimed, *, verifier_only: bool = False, hold_last: bool = 
     left = len(wants)
     for batch in gather.gather(prepared, _subject(claimed), wants, lease.stop):
         lease.stop.raise_if_set()
-        left -= len(batch)
         prepared.signals += batch
-        if left == 0 and hold_last:
-            prepared.unsaved = batch
-        else:
-            _write(batch, lease)
+        left -= len(batch)
+        yield batch, left == 0
 
 
 def _write(batch: list[Signal], lease: Lease) -> None:
+    if not batch:
+        return
+
     def body() -> None:
         leases.fenced_update(lease, wake_at=leases.until(timezone.now()))
         rows.insert(batch)

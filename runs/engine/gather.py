@@ -6,7 +6,7 @@ only what had not ended, and signals that end together cost one write.
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -59,11 +59,13 @@ def wanted(definition: schema.Step, *, verifier_only: bool = False) -> list[Want
 
 
 def gather(prepared: Prepared, subject: Subject, wants: list[Wanted], stop: Stop) -> Iterator[list[Signal]]:
-    """Yield unsaved Signal rows in batches, as they end. A signal that fails is an outcome, not an error."""
-    futures: dict[Future[Signal], Wanted] = {
-        _threads.submit(_one, prepared, subject, want, stop): want for want in wants
-    }
-    pending = set(futures)
+    """Yield unsaved Signal rows in batches, as they end; the first batch, maybe empty, within TOGETHER seconds.
+
+    A signal that fails is an outcome, not an error.
+    """
+    pending = {_threads.submit(_one, prepared, subject, want, stop) for want in wants}
+    done, pending = wait(pending, timeout=TOGETHER)
+    yield [future.result() for future in done]
     while pending:
         wait(pending, return_when=FIRST_COMPLETED)
         done, pending = wait(pending, timeout=TOGETHER)

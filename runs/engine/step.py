@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs import executors
-from runs.engine import collect, commit, gate, gather, leases, loop, primary
+from runs.engine import collect, commit, gate, leases, loop, primary
 from runs.engine.claimed import Claimed
 from runs.engine.finish import ANSWER_FIELDS, decide, end, event
 from runs.engine.plan import Plan
@@ -31,7 +31,7 @@ def carry_on(claimed: Claimed) -> Claimed | None:
         _answer(claimed)
     except primary.Failed as failure:
         return _again_or_fail(claimed, failure)
-    collect.collect(claimed, hold_last=True)
+    collect.for_decision(claimed, keep_answer=lambda: _keep_answer(claimed))
     return decide(claimed)
 
 
@@ -61,7 +61,7 @@ def _answer(claimed: Claimed) -> None:
             _ask(claimed)
         if definition.loop_until is None or loop.is_settled(row):
             return
-        collect.collect(claimed, verifier_only=True)
+        collect.for_pass(claimed)
         judged = loop.of_pass(row, claimed.prepared.signals)
         loop.note_confidence(row, gate.verifier_input(definition, judged))
         if not loop.wants_another(claimed.prepared):
@@ -72,7 +72,7 @@ def _answer(claimed: Claimed) -> None:
 
 
 def _ask(claimed: Claimed) -> None:
-    row, definition = claimed.row, claimed.definition
+    row = claimed.row
     row.tries += 1
     try:
         primary.ask(claimed.state, claimed.prepared, claimed.lease)
@@ -84,7 +84,7 @@ def _ask(claimed: Claimed) -> None:
         message = f"{row.name} has no further pass ({failure.message}); the best one so far counts."
         _save(claimed, event(claimed, "step.pass", message, now=now, level="warning"), now=now)
     row.status = StepStatus.JUDGING
-    if gather.wanted(definition) or definition.loop_until is not None:
+    if claimed.definition.loop_until is not None:
         _keep_answer(claimed)
 
 
