@@ -17,6 +17,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+import tests.settings
 from tests.services import Postgres, Process, Valkey, answers, free_port
 
 HERE = Path(__file__).parent
@@ -40,6 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(LOCALHOST)
         if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("uses_database")
+            if tests.settings.ON_POSTGRESQL:
+                item.add_marker(LOCALHOST)  # the broker is a real one there, and whatever commits may publish
 
 
 @pytest.fixture(scope="session")
