@@ -16,6 +16,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
@@ -69,6 +70,9 @@ async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     response = StreamingHttpResponse(_stream(run_id, int(given)), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
+    # The login was looked up in the request's own thread, whose connection would stay out of the pool until the
+    # stream ends: as many open tails as the pool has connections would stop every page.
+    await sync_to_async(_let_go)()
     return response
 
 
@@ -112,6 +116,10 @@ def _look(run_id: uuid.UUID, after: int, resumed: int | None) -> tuple[str | Non
 
 def _status(run_id: uuid.UUID) -> str | None:
     return Run.objects.filter(id=run_id).values_list("status", flat=True).first()
+
+
+def _let_go() -> None:
+    connection.close()
 
 
 async def _in_thread(read: Callable[[], Any]) -> Any:
