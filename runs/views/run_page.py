@@ -21,6 +21,7 @@ from runs.models import Role, Run, RunEvent, Step
 from runs.models.run import ENDED, IN_FLIGHT
 from runs.views import run_reads
 from runs.views.page import page
+from runs.views.query import whole_number
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
 from runs.views.wording import RUN_MEANING, duration
@@ -109,10 +110,7 @@ def step_by_name(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def log(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Earlier lines of the log."""
     found = get_object_or_404(Run.objects.only("id", "pipeline_name", "status"), id=run_id)
-    before = request.GET.get("before", "")
-    if before and not before.isdigit():
-        raise Http404
-    events, older = run_reads.log_of(run_id, before=int(before) if before else None)
+    events, older = run_reads.log_of(run_id, before=whole_number(request, "before") or None)
     context = {"run": found, "events": events, "older_than": events[0].id if older else None}
     template = "runs/detail.html#log_lines" if request.headers.get("HX-Request") else "runs/log.html"
     return page(request, template, context)
@@ -137,10 +135,10 @@ def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
 
 
 def _start(request: HttpRequest, count: int) -> int:
-    text = request.GET.get("from", "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 9) or int(text) > count:
+    start = whole_number(request, "from")
+    if start > count:
         raise Http404
-    return int(text)
+    return start
 
 
 def _overview(places: list[Place], start: int) -> dict[str, Any]:

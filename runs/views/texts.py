@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 from runs.access.roles import role_required
 from runs.models import Role, Signal, Step
 from runs.views.page import page
+from runs.views.query import whole_number
 from runs.views.run_reads import part_of_text
 from runs.views.step_config import value_text
 
@@ -65,7 +66,7 @@ def _text(
 ) -> HttpResponse:
     if part not in parts:
         raise Http404
-    start = _number(request, "from")
+    start = whole_number(request, "from")
     field = part
     if part in _JSON:
         rows, field = rows.annotate(as_text=Cast(part, TextField())), "as_text"
@@ -96,9 +97,9 @@ def trace(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
         Step.objects.only("id", "name", "run_id", "agent_trace", "run__pipeline_name").select_related("run"), id=step_id
     )
     events = step.agent_trace if isinstance(step.agent_trace, list) else []
-    only, start = request.GET.get("event"), _number(request, "from")
+    only, start = request.GET.get("event"), whole_number(request, "from")
     if only is not None:
-        return _one_event(request, step, events, _number(request, "event"))
+        return _one_event(request, step, events, whole_number(request, "event"))
     shown = [_event(event, number) for number, event in enumerate(events[start : start + EVENTS], start)]
     left = max(0, len(events) - start - EVENTS)
     context = {
@@ -115,7 +116,7 @@ def trace(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
 def _one_event(request: HttpRequest, step: Step, events: list[Any], number: int) -> HttpResponse:
     if number >= len(events):
         raise Http404
-    whole, start = value_text(events[number]), _number(request, "from")
+    whole, start = value_text(events[number]), whole_number(request, "from")
     chunk = whole[start : start + PART]
     end = start + len(chunk)
     context = {
@@ -169,10 +170,3 @@ def _event(event: Any, number: int) -> dict[str, Any]:
         "chars": len(text),
         "cut": len(text) > EVENT_HEAD,
     }
-
-
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.GET.get(name, "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 12):
-        raise Http404
-    return int(text)
