@@ -39,10 +39,13 @@ def web(*, host: str, port: int) -> Program:
     return Program("web", "uvicorn", ["vectorstep.asgi:application", *options, *quiet], grace_seconds=3)
 
 
-def worker() -> Program:
+def workers(*, count: int) -> list[Program]:
+    """Several processes, since one Python process computes on one core; each runs many steps that wait."""
     # Gossip, mingle and heartbeats are for many workers that watch each other through a broker.
     options = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
-    return Program("worker", "celery", ["-q", "-A", "vectorstep", "worker", *options, "-Q", "celery,sweep"], 5)
+    shared = ["-q", "-A", "vectorstep", "worker", *options, "-Q", "celery,sweep"]
+    names = [f"worker{number}" if count > 1 else "worker" for number in range(1, count + 1)]
+    return [Program(name, "celery", [*shared, "--hostname", f"{name}@%h"], grace_seconds=5) for name in names]
 
 
 def scheduler() -> Program:

@@ -1,5 +1,6 @@
 """Django settings. Everything that varies between machines comes from ``vectorstep.env``."""
 
+import os
 from typing import Any
 
 from csp.constants import NONE, SELF
@@ -113,6 +114,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
+# How many worker processes script/server starts: a Python process computes on one core.
+WORKERS = env.number("VECTORSTEP_WORKERS", min(2, os.cpu_count() or 1))
 CELERY_WORKER_CONCURRENCY = env.number("VECTORSTEP_WORKER_THREADS", 128)
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False

@@ -31,7 +31,7 @@ BY_STATUS = "SELECT status, count(*) FROM runs_run WHERE pipeline_name = '{}' GR
 class Stack:
     """One database with everything that VectorStep needs around it, torn down by its own pids."""
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, *, workers: int) -> None:
         self.database = database
         self.folder = Folder("vs-bench-").path
         self.port, gateway_port = free_port(), free_port()
@@ -51,9 +51,9 @@ class Stack:
         self._manage("shell", "--no-imports", "-c", RELOAD)
         self.token = self._manage("token", "create", "--team", "bench", "--role", "operator").split()[-1]
         self._start("gateway", ["-m", "tests.fakes.gateway", "--port", str(gateway_port)])
-        programs = [serve.web(host="127.0.0.1", port=self.port), serve.worker(), serve.scheduler()]
-        web, worker, beat = (self._start(one.name, ["-m", one.module, *one.arguments]) for one in programs)
-        self.counted += [web, worker, beat]
+        programs = [serve.web(host="127.0.0.1", port=self.port), *serve.workers(count=workers), serve.scheduler()]
+        web, *others = (self._start(one.name, ["-m", one.module, *one.arguments]) for one in programs)
+        self.counted += [web, *others]
         web.wait_until(lambda: answers(f"http://127.0.0.1:{self.port}/health"), what="answering")
         self._warm_up()
 

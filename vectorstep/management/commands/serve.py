@@ -42,7 +42,7 @@ class Command(BaseCommand):
             sys.exit(f"error: {error}")
         programs = [serve.web(host=host, port=port)]
         if not web_only:
-            programs += [serve.worker(), serve.scheduler()]
+            programs += [*serve.workers(count=settings.WORKERS), serve.scheduler()]
         supervisor = serve.Supervisor(
             programs,
             printer=serve.Printer(sys.stdout),
