@@ -9,6 +9,8 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from runs.intake.refusals import TooLarge
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -82,7 +84,7 @@ async def _refuse(receive: Receive, send: Send, limit: int, *, seen: int, more: 
         message = await receive()
         seen += len(message.get("body", b""))
         more = message["type"] == "http.request" and message.get("more_body", False)
-    body = json.dumps({"error": f"The body is larger than {limit} bytes (limits.payload_bytes)."}).encode()
+    body = json.dumps({"error": str(TooLarge(limit))}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
     await send({"type": "http.response.body", "body": body})

@@ -10,7 +10,7 @@ from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from runs.intake.refusals import BacklogFull, BadPayload, UnknownPipeline
+from runs.intake.refusals import BacklogFull, BadPayload, TooLarge, UnknownPipeline
 from runs.storable import storable_text
 
 HTML_PATHS = ("/ui", "/static/")
@@ -62,6 +62,8 @@ def _own(error: Exception) -> Response | None:
         return Response(body(str(error), field=error.field, allowed=error.allowed), status=400)
     if isinstance(error, BadParameter):
         return Response(body(str(error), field=error.field, allowed=error.allowed), status=400)
+    if isinstance(error, TooLarge):
+        return Response(body(str(error)), status=413)
     if isinstance(error, UnknownPipeline):
         return Response(body(str(error), field="pipeline", close=error.close), status=404)
     if isinstance(error, BacklogFull):

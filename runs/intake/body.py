@@ -4,8 +4,10 @@ import json
 import math
 from typing import Any
 
+from django.conf import settings
+
 from runs.intake.fields import kind
-from runs.intake.refusals import BadPayload
+from runs.intake.refusals import BadPayload, TooLarge
 
 MAX_DEPTH = 64
 
@@ -13,26 +15,36 @@ MAX_DEPTH = 64
 def parse(raw: bytes) -> dict[str, Any]:
     """The JSON object in ``raw`` (UTF-8, a byte order mark is skipped).
 
-    Raises BadPayload for anything else: broken JSON, NaN and infinities, numbers of thousands of
-    digits, and nesting past MAX_DEPTH levels.
+    Raises TooLarge past ``limits.payload_bytes``, and BadPayload for anything else: broken JSON, NaN and
+    infinities, numbers of thousands of digits, and nesting past MAX_DEPTH levels.
     """
+    check_size(len(raw))
     try:
         value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
     except UnicodeDecodeError as error:
-        raise BadPayload("", f"The body is not UTF-8 (byte {error.start}).") from error
+        raise BadPayload("", f"The payload is not UTF-8 (byte {error.start}).") from error
     except json.JSONDecodeError as error:
-        raise BadPayload("", f"The body is not JSON: {error}.") from error
+        raise BadPayload(
+            "", f"The payload is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
+        ) from error
     except RecursionError as error:
         raise BadPayload("", _TOO_DEEP) from error
     except ValueError as error:
-        raise BadPayload("", f"The body holds a number that cannot be used: {error}.") from error
+        raise BadPayload("", f"The payload holds a number that cannot be used: {error}.") from error
     if not isinstance(value, dict):
-        raise BadPayload("", f"The body must be a JSON object, not {kind(value)}.")
+        raise BadPayload("", f"The payload must be a JSON object, not {kind(value)}.")
     check_depth(value)
     return value
 
 
-_TOO_DEEP = f"The body nests more than {MAX_DEPTH} levels deep."
+def check_size(count: int) -> None:
+    """Raises TooLarge for more bytes than a payload may have."""
+    limit = settings.SERVICE.limits.payload_bytes
+    if count > limit:
+        raise TooLarge(limit)
+
+
+_TOO_DEEP = f"The payload nests more than {MAX_DEPTH} levels deep."
 
 
 def check_depth(value: Any) -> None:

@@ -16,6 +16,13 @@ class BadPayload(Refused):
         self.allowed = list(allowed)
 
 
+class TooLarge(Refused):
+    """The payload has more than ``limit`` bytes (``limits.payload_bytes``)."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The payload is larger than {limit} bytes (limits.payload_bytes).")
+
+
 class UnknownPipeline(Refused):
     """Nothing is called that, or no trigger matches; ``close`` holds the nearest names."""
 

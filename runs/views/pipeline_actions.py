@@ -1,8 +1,5 @@
 """What an operator can do to pipelines: start one, and read the files again."""
 
-import json
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -10,6 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from runs.access.roles import name_of, role_required
+from runs.intake import body
 from runs.intake.accept import start
 from runs.intake.refusals import Refused
 from runs.models import Role
@@ -17,10 +15,6 @@ from runs.pipelines import registry
 from runs.views.pipeline_page import render_pipeline
 
 SOURCE = "button"
-
-
-class BadJSON(Exception):
-    """What was typed is no JSON object; the message says where it stops being one."""
 
 
 @role_required(Role.OPERATOR)
@@ -31,13 +25,13 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
     try:
         accepted = start(
             pipeline=name,
-            payload=_object(text),
+            payload=body.parse(text.encode("utf-8", "surrogatepass") or b"{}"),
             team="",
             source=SOURCE,
             started_by=name_of(request.user),
             now=timezone.now(),
         )
-    except (BadJSON, Refused) as error:
+    except Refused as error:
         return render_pipeline(request, name, payload=text, problem=str(error), status=400)
     if accepted.status == "deduplicated":
         messages.info(request, f"No new run: {accepted.reason} This is the run it repeats.")
@@ -56,21 +50,3 @@ def reload(request: HttpRequest) -> HttpResponse:
     else:
         messages.success(request, f"{text} No errors.")
     return redirect("ui-pipelines")
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}", parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise BadJSON(f"Line {error.lineno}, column {error.colno}: {error.msg}.") from error
-    except ValueError as error:
-        raise BadJSON(f"It holds a number that cannot be used: {error}.") from error
-    except RecursionError as error:
-        raise BadJSON("It is nested too deeply.") from error
-    if not isinstance(value, dict):
-        raise BadJSON("The payload must be a JSON object, written in braces: {...}.")
-    return value
-
-
-def _no_constant(name: str) -> Any:
-    raise BadJSON(f"{name} is not a number in JSON.")

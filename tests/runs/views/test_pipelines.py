@@ -124,10 +124,11 @@ def test_run_now_leads_to_the_run_it_would_repeat(operator: Client, startable: s
 @pytest.mark.parametrize(
     ("payload", "problem"),
     [
-        ('{"summary": ', "Line 1, column 13"),
+        ('{"summary": ', "line 1, column 13"),
         ("[1]", "must be a JSON object"),
-        ('{"a": NaN}', "NaN is not a number in JSON"),
-        ("[" * 100_000, "nested too deeply"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ("[" * 100_000, "nests more than 64 levels deep"),
+        ('{"a": 1e999}', "1e999 is too large"),
         ('{"summary": 7}', "summary"),
     ],
 )
@@ -140,6 +141,15 @@ def test_a_payload_that_cannot_be_used_keeps_what_was_typed(
     assert problem in text
     assert payload in text
     assert "data-open-now" in text
+    assert not Run.objects.exists()
+
+
+def test_a_payload_has_the_same_limit_as_everywhere(operator: Client, startable: str, settings: Any) -> None:
+    limits = settings.SERVICE.limits.model_copy(update={"payload_bytes": 1_000})
+    settings.SERVICE = settings.SERVICE.model_copy(update={"limits": limits})
+    response = operator.post("/ui/pipelines/p/run", {"payload": '{"summary": "%s"}' % ("x" * 1_000)})
+    assert response.status_code == 400
+    assert "larger than 1000 bytes" in response.content.decode()
     assert not Run.objects.exists()
 
 
