@@ -12,7 +12,6 @@ NOT_YET_TOP: dict[str, str] = {
     "schedule": "schedule",
     "budget": "budget",
     "readiness": "readiness",
-    "durable.max_resume_age_seconds": "durable.max_resume_age_seconds",
 }
 NOT_YET_STEP: dict[str, str] = {
     "parallel": "parallel",

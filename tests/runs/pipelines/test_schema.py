@@ -116,7 +116,7 @@ def test_defaults_of_the_parts_of_a_step(path, given, defaults):
         ("trigger", {"match": {"a": 1}, "dedup": {"enabled": False, "window_seconds": 0}}),
         ("context_template", {"include": ["data", "alerts"]}),
         ("vars", {"a": 1, "b": [None, {"c": True}]}),
-        ("durable", {"on_interrupted": "escalate"}),
+        ("durable", {"on_interrupted": "escalate", "max_resume_age_seconds": 60}),
         (f"{STEP}.prompt_template", "Hello {{ summary }}"),
         (f"{STEP}.confidence_threshold", 0),
         (f"{STEP}.confidence_threshold", 1),
@@ -216,7 +216,6 @@ STEP_BODY = BASE["steps"][0]
         ("budget", {"max_tokens": 1000}, "budget"),
         ("budget", {"max_usd": 0.5}, "budget"),
         ("readiness", ALL_TIERS, "readiness"),
-        ("durable", {"max_resume_age_seconds": 60}, "durable.max_resume_age_seconds"),
         (f"{STEP}.readiness", {**READINESS, "accuracy": None}, "readiness"),
         (f"{STEP}.escalation", {"to": "lead", "after_seconds": 60, "on_timeout": "abort"}, "escalation"),
         (
