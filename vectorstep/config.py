@@ -6,7 +6,6 @@ Code below the project floor reads it as ``django.conf.settings.SERVICE``.
 import os
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from calibration.binning import bins_of
 from vectorstep.env import BadEnvironment
 
 
@@ -29,8 +29,7 @@ class Calibration(Section):
     @field_validator("bin_width")
     @classmethod
     def divides_one(cls, width: float) -> float:
-        if (1 / Fraction(str(width))).denominator != 1:
-            raise ValueError("must divide 1 exactly (0.1, 0.05, 0.2, 0.25 ...)")
+        bins_of(width)
         return width
 
 

@@ -139,17 +139,7 @@ class Generator(CodeGenerator):
         self.write(")")
 
     def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:
-        symbol = {
-            "eq": "==",
-            "ne": "!=",
-            "gt": ">",
-            "gteq": ">=",
-            "lt": "<",
-            "lteq": "<=",
-            "in": "in",
-            "notin": "not in",
-        }
-        self.write(f" {symbol[node.op]} environment.built(")
+        self.write(f" {_SYMBOLS[node.op]} environment.built(")
         self.visit(node.expr, frame)
         self.write(")")
 

@@ -1,10 +1,10 @@
-"""What a pipeline or a step must have shown before it is called ready (advisory; FACTS of the readiness pages)."""
+"""What a pipeline or a step must have shown before it is called ready (advisory)."""
 
-from fractions import Fraction as Exact
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
+from calibration.binning import bins_of
 from runs.pipelines.strict import Fraction, Strict
 
 Count = Annotated[int, Field(ge=1)]
@@ -12,8 +12,7 @@ EndStatus = Literal["completed", "stopped", "escalated", "aborted", "failed", "c
 
 
 def _divides_one(width: float) -> float:
-    if (1 / Exact(str(width))).denominator != 1:
-        raise ValueError("must divide 1 exactly (0.1, 0.05, 0.2, 0.25 ...)")
+    bins_of(width)
     return width
 
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from runs.pipelines.strict import AgentName, Fraction, Headers, Json, Method, Name, Seconds, Strict, Text, Url
+from runs.trust.inputs import OLD_MODES
 
 AgentKind = Literal["command", "gateway", "a2a", "agent"]
 OnError = Literal["ignore", "escalate"]
-OLD_MODES = {"reviewer": "critic", "challenger": "independent"}
 
 
 class VerifierTrigger(Strict):

@@ -13,7 +13,7 @@ ON_LOW_CONFIDENCE = ("escalate", "abort", "proceed")
 MOST = 10**15  # any count above it is an error, and floating point would no longer hold it
 STATES = ("done", "failed", "skipped")
 MODES = ("critic", "independent", "")
-_OLD_MODES = {"reviewer": "critic", "challenger": "independent"}
+OLD_MODES = {"reviewer": "critic", "challenger": "independent"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class VerifierInput:
     def __post_init__(self) -> None:
         _set(self, "score", optional_unit("verifier.score", self.score))
         _set(self, "veto_floor", unit("verifier.veto_floor", self.veto_floor))
-        _set(self, "mode", _OLD_MODES.get(self.mode, self.mode))
+        _set(self, "mode", OLD_MODES.get(self.mode, self.mode))
         _set(self, "error", _text("verifier.error", self.error))
         one_of("verifier.combination_strategy", self.combination_strategy, STRATEGIES)
         one_of("verifier.mode", self.mode, MODES)

@@ -77,8 +77,7 @@ def _gates(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
     gates = []
     verifier, grounding = definition.get("verifier"), definition.get("grounding")
     if isinstance(verifier, dict):
-        mode = verifier.get("mode", "critic")
-        gates.append(("v", f"{step_config.MODES.get(mode, mode)} verifier"))
+        gates.append(("v", f"{verifier.get('mode', 'critic')} verifier"))
     calibration = definition.get("calibration")
     if isinstance(calibration, dict) and calibration.get("enforce"):
         gates.append(("c", "calibration enforced"))

@@ -44,7 +44,7 @@ def _small_json(field: str, limit: int) -> Case:
 
 
 def steps_of(run_id: uuid.UUID) -> "QuerySet[Step]":
-    """The steps of a run in order, light: see ``full``."""
+    """The steps of a run in order."""
     return Step.objects.filter(run_id=run_id).order_by("index", "id")
 
 

@@ -14,7 +14,6 @@ LOW = {
     "abort": "end the run",
     "proceed": "go on all the same",
 }
-MODES = {"reviewer": "critic", "challenger": "independent"}
 
 
 def rows(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -49,8 +48,7 @@ def _gate(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _verifier(verifier: Any) -> list[tuple[str, str]]:
     if not isinstance(verifier, dict):
         return [("Verifier", "off")]
-    mode = str(verifier.get("mode", "critic"))
-    text = MODES.get(mode, mode)
+    text = str(verifier.get("mode", "critic"))
     if verifier.get("combination_strategy") == "veto":
         text += f", may veto below {percent(verifier.get('veto_floor', 0.6))}"
     else:

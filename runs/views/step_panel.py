@@ -22,7 +22,6 @@ from runs.views.wording import STEP_MEANING
 _CONTRACT = {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "uncertainties"}
 _MANY = 200
 _ORDER: dict[str, int] = {SignalKind.VERIFIER: 0, SignalKind.GROUNDING: 1, SignalKind.CHECK: 2}
-MODES = {"reviewer": "critic", "challenger": "independent"}
 
 
 @dataclass(frozen=True)
@@ -255,7 +254,7 @@ def _judge_title(signal: Any) -> str:
     if signal.kind == SignalKind.GROUNDING:
         return "The grounding judge"
     mode = _detail(signal).get("mode", "")
-    return f"The verifier ({MODES.get(mode, mode)})" if mode else "The verifier"
+    return f"The verifier ({mode})" if mode else "The verifier"
 
 
 def _who(agent: str, model: str, provider: str) -> str:
