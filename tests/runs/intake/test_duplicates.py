@@ -69,9 +69,11 @@ def test_window_longer_than_time_itself():
 def test_looking_for_a_twin_reads_only_its_key():
     if connection.vendor == "sqlite":  # PostgreSQL plans by statistics, which a test table has not
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {dedup._SAME_KEY}", ["triage", "payments", "k", "2026-01-01"])
-            plan = cursor.fetchall()
-        assert "run_dedup_window (pipeline_name=? AND team=? AND dedup_key=?)" in str(plan)
+            key = ["triage", "payments", "k"]
+            cursor.execute(f"EXPLAIN QUERY PLAN {dedup._TWINS}", [*key, *key, "2026-01-01"])
+            plan = str(cursor.fetchall())
+        assert "run_one_in_flight_per_key (pipeline_name=? AND team=? AND dedup_key=?)" in plan
+        assert "run_dedup_window (pipeline_name=? AND team=? AND dedup_key=? AND completed_at>?)" in plan
 
 
 def test_dedup_can_be_switched_off():
