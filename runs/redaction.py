@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 
 HIDDEN = "[redacted]"
+# Variables that are handed to no program, neither agents nor checks.
+SERVER_SECRETS = frozenset({"VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL"})
 # Shorter values stand in too many honest texts.
 SHORTEST = 8
 _SECRET_NAME = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIALS?)(_|$)", re.IGNORECASE)
@@ -38,8 +40,7 @@ def _secrets() -> list[str]:
 
 
 def _known() -> list[str]:
-    urls = [os.environ.get(name, "") for name in ("DATABASE_URL", "CELERY_BROKER_URL")]
-    passwords = [urlsplit(url).password or "" for url in urls]
+    passwords = [urlsplit(os.environ.get(name, "")).password or "" for name in SERVER_SECRETS if name.endswith("_URL")]
     return [
         settings.SECRET_KEY,
         settings.SERVICE.executors.gateway.token,

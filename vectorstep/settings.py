@@ -6,7 +6,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from kombu import Queue
 
-from vectorstep import config, env
+from vectorstep import __version__, config, env
 
 BASE_DIR = env.BASE_DIR
 VAR_DIR = env.path("VECTORSTEP_VAR", "var")
@@ -22,7 +22,6 @@ ALLOWED_HOSTS = env.names("VECTORSTEP_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.humanize",
     "django.contrib.messages",
     "django.contrib.sessions",
     "whitenoise.runserver_nostatic",
@@ -208,7 +207,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "VectorStep",
     "DESCRIPTION": "Run agents as pipeline steps, gated by a measured trust vector.",
-    "VERSION": "0.1.0",
+    "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["runs.access.permissions.HasRole"],
 }

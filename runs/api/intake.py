@@ -13,13 +13,14 @@ from rest_framework.views import APIView
 from runs.access.authentication import TokenAuthentication
 from runs.access.principal import Principal
 from runs.access.roles import name_of
-from runs.api.errors import BadParameter, ErrorBody
+from runs.api import parameters
+from runs.api.errors import ErrorBody
 from runs.api.parsers import read_object
 from runs.intake import sources
 from runs.intake.accept import Accepted, accept, start
 from runs.models import Role
 
-BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+PARAMETERS = ("source", "allow_testing")
 
 
 class AcceptedBody(serializers.Serializer[Any]):
@@ -48,6 +49,7 @@ class Webhook(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
+        parameters.known(request.GET, PARAMETERS)
         source = request.GET.get("source") or request.headers.get("X-Pipeline-Source") or "generic"
         incoming = sources.read(source, read_object(request._request))
         sender = cast(Principal, request.auth)
@@ -55,7 +57,7 @@ class Webhook(APIView):
             incoming=incoming,
             team=sender.team,
             started_by=name_of(sender),
-            allow_testing=_boolean(request, "allow_testing"),
+            allow_testing=parameters.truth(request.GET, "allow_testing"),
             now=timezone.now(),
         )
         return _accepted(answer)
@@ -84,10 +86,3 @@ class StartPipeline(APIView):
 def _accepted(answer: Accepted) -> Response:
     body = {"status": answer.status, "run_id": answer.run_id, "pipeline": answer.pipeline, "reason": answer.reason}
     return Response({name: str(value) for name, value in body.items() if value}, status=202)
-
-
-def _boolean(request: Request, name: str) -> bool:
-    given = request.GET.get(name, "false").lower()
-    if given not in BOOLEANS:
-        raise BadParameter(name, f"{name} must be true or false, not {given[:50]!r}", allowed=["true", "false"])
-    return BOOLEANS[given]

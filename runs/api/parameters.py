@@ -9,6 +9,8 @@ from django.utils.dateparse import parse_datetime
 
 from runs.api.errors import BadParameter
 
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+
 
 def known(query: QueryDict, names: Sequence[str]) -> None:
     """Refuse parameters the endpoint does not have."""
@@ -41,6 +43,14 @@ def choices(query: QueryDict, name: str, allowed: Sequence[str]) -> list[str]:
         if part not in allowed:
             raise BadParameter(name, f"{name} cannot be {part[:50]!r}.", allowed=allowed)
     return given
+
+
+def truth(query: QueryDict, name: str) -> bool:
+    """False when the parameter is absent; 1 and 0 are taken for true and false."""
+    given = query.get(name, "false").lower()
+    if given not in _TRUTHS:
+        raise BadParameter(name, f"{name} must be true or false, not {given[:50]!r}.", allowed=["true", "false"])
+    return _TRUTHS[given]
 
 
 def number(query: QueryDict, name: str, *, default: int, low: int, high: int) -> int:

@@ -6,16 +6,15 @@ from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from runs.api import parameters
 from runs.api.errors import ErrorBody
+from runs.intake.resolve import unknown
 from runs.models import Pipeline, Role
 from runs.pipelines import registry
-from runs.pipelines.closest import did_you_mean
 
 
 class ProblemBody(serializers.Serializer[Any]):
@@ -78,7 +77,7 @@ class PipelineDetail(APIView):
         # Of several files with one name, the one that runs.
         row = rows.order_by(F("version_id").asc(nulls_last=True), "file").first() if "\x00" not in name else None
         if row is None:
-            raise NotFound(f"There is no pipeline called {name[:200]!r}{did_you_mean(name, registry.names())}")
+            raise unknown(name)
         return Response({**_body(row), "config": None if row.version is None else row.version.config})
 
 

@@ -18,8 +18,8 @@ from runs.api import bodies, parameters
 from runs.api.errors import Conflict, ErrorBody
 from runs.engine.closing import cancel
 from runs.models import Role, Run, RunEvent, RunStatus, Signal, Step
+from runs.models.run import STAGES
 
-STAGES = ("testing", "production")
 LIST_PARAMETERS = ("status", "pipeline", "stage", "team", "source", "since", "until", "after", "limit")
 PAGE, PAGE_MAX = 50, 200
 EVENTS, EVENTS_MAX = 500, 2000

@@ -9,13 +9,11 @@ from typing import Any
 from django.conf import settings
 
 from runs.calling import ExecutorError
+from runs.redaction import SERVER_SECRETS
 
 _INTERPRETER = re.compile(r"(env|python[\d.]*|pypy[\d.]*|bash|sh|dash|zsh|node|deno|bun|ruby|perl|php|java|uv|run)")
 _SUFFIXES = frozenset({".js", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts"})
 _NAME_CHARS = 200
-SERVER_SECRETS = frozenset(
-    {"VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SECRET_KEY"}
-)
 
 
 @dataclass(frozen=True)

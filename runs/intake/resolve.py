@@ -34,11 +34,12 @@ def resolve(incoming: Incoming, *, allow_testing: bool) -> Resolved:
 def _named(name: str) -> Resolved:
     version = registry.current(storable_text(name))
     if version is None:
-        raise _unknown(name)
+        raise unknown(name)
     return Resolved(version, registry.parsed(version))
 
 
-def _unknown(name: str) -> UnknownPipeline:
+def unknown(name: str) -> UnknownPipeline:
+    """The refusal of a name that no pipeline has, with up to three that are close to it."""
     shown = name[:200]
     close = get_close_matches(shown, registry.names(), n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""

@@ -23,6 +23,9 @@ IN_FLIGHT = (RunStatus.QUEUED, RunStatus.RUNNING)
 ENDED = (RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.ABORTED, RunStatus.FAILED, RunStatus.CANCELLED)
 
 
+STAGES = ("testing", "production")
+
+
 class Run(models.Model):
     """``wake_at`` is when the sweeper looks again; null when nothing is due."""
 

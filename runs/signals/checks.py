@@ -10,9 +10,9 @@ from django.conf import settings
 from runs import outbound
 from runs.executors import process
 from runs.executors.base import Deadline, ExecutorError, Stop, Stopped
-from runs.executors.command_config import SERVER_SECRETS
 from runs.pipelines import schema
 from runs.pipelines.templating import Rendered, TemplateError, evaluate, render_config, render_shell
+from runs.redaction import SERVER_SECRETS
 from runs.signals.base import Outcome, Subject
 from runs.signals.guard import never_raises
 

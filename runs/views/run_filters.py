@@ -15,8 +15,8 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from runs.models import Run, RunStatus
+from runs.models.run import STAGES
 
-STAGES = ("production", "testing")
 PERIODS = {
     "1h": ("Last hour", dt.timedelta(hours=1)),
     "24h": ("Last 24 hours", dt.timedelta(days=1)),

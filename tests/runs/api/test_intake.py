@@ -86,6 +86,14 @@ def test_odd_boolean(client):
     assert not Run.objects.exists()
 
 
+def test_mistyped_parameter_is_no_default(client):
+    pipeline()
+    answer = post(client, "/webhook?allow_tests=true", {"pipeline": "triage"})
+    assert answer.status_code == 400
+    assert (answer.json()["field"], answer.json()["allowed"]) == ("allow_tests", ["source", "allow_testing"])
+    assert not Run.objects.exists()
+
+
 def test_unknown_pipeline(client):
     pipeline("disk-full")
     answer = post(client, payload={"pipeline": "disk-ful"})

@@ -76,7 +76,8 @@ def test_an_unknown_pipeline_is_404_with_the_closest_name(client, folder):
     reload(client)
     answer = get(client, "/pipelines/alpah")
     assert answer.status_code == 404
-    assert "did you mean 'alpha'" in answer.json()["error"]
+    assert answer.json()["close"] == ["alpha"]
+    assert "Did you mean alpha?" in answer.json()["error"]
     assert get(client, "/pipelines/a%00b").status_code == 404
 
 

@@ -72,7 +72,7 @@ def test_period_goes_by_when_the_run_was_triggered(viewer: Client) -> None:
     ("query", "told"),
     [
         ({"status": "fail"}, "Allowed: queued, running, completed, stopped, escalated, aborted, failed, cancelled."),
-        ({"stage": "prod"}, "Allowed: production, testing."),
+        ({"stage": "prod"}, "Allowed: testing, production."),
         ({"period": "2h"}, "Allowed: 1h, 24h, 7d, 30d."),
         ({"pipeline": "checkout-eror-rate"}, "Allowed: checkout-error-rate."),
         ({"team": "x"}, "There are none yet."),
