@@ -3,11 +3,14 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from django.db import connection
+
 from runs import events, rows
 from runs.engine import transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
 from runs.models import Run, RunEvent, RunStatus
+from runs.storable import storable_text
 
 # How each rest of a run is told in its log.
 _REST = {
@@ -35,7 +38,7 @@ def start(state: RunState, plan: Plan, *, now: datetime) -> None:
         if not started:
             raise NotOurs
         begun = events.event(state.run.id, "run.started", "A worker took the run.", now=now)
-        _apply(state, plan, [begun], now)
+        _append(plan, [begun, *plan.events, *_end(state, plan, now)])
 
     transactions.write(body)
 
@@ -48,11 +51,16 @@ def step(
     *,
     now: datetime,
 ) -> None:
-    """Write a step under its lease (``write_step`` raises LeaseLost) together with what follows from it."""
+    """Write a step under its lease (``write_step`` raises LeaseLost) together with what follows from it.
+
+    Raises NotOurs when something would follow and the run is not running any more.
+    """
 
     def body() -> None:
+        # The run before its step, as in ``closing``: the two never wait for each other.
+        ended = _end_or_hold(state, plan, now)
         write_step()
-        _apply(state, plan, logged, now)
+        _append(plan, [*logged, *plan.events, *ended])
 
     transactions.write(body)
 
@@ -64,30 +72,49 @@ def resume(state: RunState, plan: Plan, *, now: datetime) -> None:
         # Locks the row: two workers that find the same stuck run must not both go on.
         if not rows.update(Run, {"wake_at": None}, {"id": state.run.id, "status": RunStatus.RUNNING}):
             raise NotOurs
-        _apply(state, plan, [], now)
+        _append(plan, [*plan.events, *_end(state, plan, now)])
 
     transactions.write(body)
 
 
-def _apply(state: RunState, plan: Plan, logged: Sequence[RunEvent], now: datetime) -> None:
+def _end_or_hold(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:
+    if plan.rows and plan.end is None:
+        _hold_running(state.run)
+    return _end(state, plan, now)
+
+
+def _hold_running(run: Run) -> None:
+    """Keep the run from being ended while its next step is written: whoever ends it could not see that step yet.
+
+    SQLite has one writer at a time, and the lease of the step before tells it that the run was ended.
+    """
+    if not connection.features.has_select_for_update:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM runs_run WHERE id = %s AND status = 'running' FOR SHARE", [run.id])
+        if cursor.fetchone() is None:
+            raise NotOurs
+
+
+def _append(plan: Plan, told: Sequence[RunEvent]) -> None:
     rows.insert(plan.rows)
-    told = [*logged, *plan.events]
-    if plan.end is not None:
-        told.append(_rest(state, plan, now))
     events.write(told)
 
 
-def _rest(state: RunState, plan: Plan, now: datetime) -> RunEvent:
-    assert plan.end is not None
+def _end(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:
+    """Bring the run to rest if that is planned; what its log says about it. Raises NotOurs when it is not running."""
+    if plan.end is None:
+        return []
     status = plan.end.status
     ended_at = None if status == "escalated" else now
+    reason = storable_text(plan.reason)
     rested = rows.update(
         Run,
-        {"status": status, "reason": plan.reason, "completed_at": ended_at, "wake_at": None},
+        {"status": status, "reason": reason, "completed_at": ended_at, "wake_at": None},
         {"id": state.run.id, "status": RunStatus.RUNNING},
     )
     if not rested:
         raise NotOurs
-    message = f"{_REST[status]} {plan.reason}".strip()
+    message = f"{_REST[status]} {reason}".strip()
     level = "info" if status in {"completed", "stopped"} else "warning"
-    return events.event(state.run.id, "run.ended", message, now=now, level=level, data={"status": status})
+    return [events.event(state.run.id, "run.ended", message, now=now, level=level, data={"status": status})]

@@ -59,3 +59,11 @@ def test_a_run_that_cannot_be_carried_on_ends_with_the_reason():
     assert give_up(run_id=step.run_id, reason="broken", now=NOW)
     step.refresh_from_db()
     assert (step.run.status, step.run.reason, step.status, step.error) == ("failed", "broken", "failed", "broken")
+
+
+@pytest.mark.parametrize("reason", ["a NUL \x00 here", "half a \ud800 pair"])
+def test_a_reason_no_database_takes_ends_the_run_all_the_same(reason):
+    run = a_run()
+    assert give_up(run_id=run.id, reason=reason, now=NOW)
+    run.refresh_from_db()
+    assert "\\u0000" in run.reason or "\\ud800" in run.reason
