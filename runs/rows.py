@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from django.db import connection, models
@@ -66,13 +65,16 @@ def _quoted(model: type[models.Model], attribute: str) -> str:
 
 
 def _adapter(field: models.Field[Any, Any], vendor: str) -> Adapt:
+    # How values are bound depends on the kind of database alone, so one connection's rules serve all.
+    ops = connection.ops
     target = field.target_field if isinstance(field, models.ForeignKey) else field
     if isinstance(target, models.JSONField):
-        return lambda value: None if value is None else connection.ops.adapt_json_value(value, None)
+        return lambda value: None if value is None else ops.adapt_json_value(value, None)
     if isinstance(target, models.UUIDField) and vendor == "sqlite":
         return lambda value: value.hex if isinstance(value, uuid.UUID) else value
     if isinstance(target, models.DateTimeField):
-        return lambda value: connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+        # The rows of one transaction share their times.
+        return lru_cache(maxsize=64)(ops.adapt_datetimefield_value)
     if isinstance(target, models.TextField | models.CharField):
         return str  # members of TextChoices are bound as the text they stand for
     return lambda value: value

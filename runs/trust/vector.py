@@ -5,7 +5,6 @@ decision. What each reason means stands in ``report.py``, what may be passed in 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
@@ -62,7 +61,7 @@ def evaluate(
         Stage("verifier", s, after_v, verifier is not None, why_v, _inputs(verifier)),
         Stage("calibration", after_v, after_c, bool(calibration and calibration.enforce), why_c, _inputs(calibration)),
         Stage("grounding", after_c, after_g, bool(grounding and grounding.enforce), why_g, _inputs(grounding)),
-        Stage("checks", after_g, trust, bool(checks), why_d, {"checks": [asdict(check) for check in checks]}),
+        Stage("checks", after_g, trust, bool(checks), why_d, {"checks": [_inputs(check) for check in checks]}),
         Stage("gate", trust, trust, True, why_gate, gate),
     ]
     v = verifier.score if verifier else None
@@ -156,8 +155,8 @@ def _wide_gap(s: float | None, g: float | None) -> bool:
     return s is not None and g is not None and abs(Decimal(repr(g)) - Decimal(repr(s))) >= WIDE_GAP
 
 
-def _inputs(given: VerifierInput | CalibrationInput | GroundingInput | None) -> dict[str, Any]:
-    return {} if given is None else asdict(given)
+def _inputs(given: VerifierInput | CalibrationInput | GroundingInput | CheckInput | None) -> dict[str, Any]:
+    return {} if given is None else dict(vars(given))
 
 
 def recompute(report: Mapping[str, Any]) -> Report:
