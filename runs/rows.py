@@ -1,7 +1,7 @@
-"""INSERT and UPDATE for the rows every step writes, with statements that are built once.
+"""INSERT, UPDATE and reading one row, with statements that are built once, for what every run does.
 
 The ORM builds its SQL anew for each call, which costs several times what the database takes to
-run it. Values are the same ones the ORM would bind; reading back is left to the ORM.
+run it. Values are the same ones the ORM would bind or read.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection, models
 
 Adapt = Callable[[Any], Any]
+Converter = Callable[[Any, Any, Any], Any]
+M = TypeVar("M", bound=models.Model)
 
 
 def insert(rows: Sequence[models.Model]) -> None:
@@ -36,6 +38,37 @@ def update(model: type[models.Model], values: Mapping[str, Any], where: Mapping[
     with connection.cursor() as cursor:
         cursor.execute(sql, bound)
         return int(cursor.rowcount)
+
+
+def one(model: type[M], where: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> M | None:
+    """The row that matches all of ``where``, as the ORM would read it with the fields of ``without`` deferred."""
+    adapt = dict(_columns(model, connection.vendor))
+    sql, names, converters = _select(model, connection.vendor, tuple(where), without)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [adapt[name](value) for name, value in where.items()])
+        found = cursor.fetchone()
+    if found is None:
+        return None
+    values = list(found)
+    for position, expression, convert in converters:
+        values[position] = convert(values[position], expression, connection)
+    return model.from_db(connection.alias, names, values)
+
+
+@cache
+def _select(
+    model: type[models.Model], vendor: str, where: tuple[str, ...], without: tuple[str, ...]
+) -> tuple[str, list[str], list[tuple[int, Any, Converter]]]:
+    fields = [field for field in model._meta.concrete_fields if field.attname not in without]
+    columns = ", ".join(_quoted(model, field.attname) for field in fields)
+    conditions = " AND ".join(f"{_quoted(model, name)} = %s" for name in where)
+    converters = []
+    for position, field in enumerate(fields):
+        expression = field.get_col(model._meta.db_table)
+        found = [*connection.ops.get_db_converters(expression), *expression.get_db_converters(connection)]
+        converters += [(position, expression, convert) for convert in found]
+    sql = f"SELECT {columns} FROM {connection.ops.quote_name(model._meta.db_table)} WHERE {conditions}"  # noqa: S608
+    return sql, [field.attname for field in fields], converters
 
 
 @cache

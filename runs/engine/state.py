@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runs import rows
 from runs.engine import flow
 from runs.models import Run, RunStatus, Step
 from runs.pipelines import registry, schema
@@ -42,15 +43,15 @@ class RunState:
 
 def load(run_id: uuid.UUID) -> RunState | None:
     """The run with the steps it has begun, in one query or two; None when there is no such run."""
-    run = Run.objects.defer("payload").filter(id=run_id).order_by("id").first()
+    run = rows.one(Run, {"id": run_id}, without=("payload",))
     if run is None:
         return None
     state = RunState(run, registry.parsed(run.version_id))
     if run.status == RunStatus.QUEUED:
         return state  # it has no steps yet
-    rows = Step.objects.filter(run_id=run_id).only(
+    steps = Step.objects.filter(run_id=run_id).only(
         "name", "status", "parsed_output", "combined_trust", "effective_confidence"
     )
-    for step in rows.order_by("index", "id"):
+    for step in steps.order_by("index", "id"):
         state.remember(step)
     return state

@@ -81,3 +81,17 @@ def test_an_update_changes_only_what_all_of_where_names():
 def test_nothing_to_insert_is_no_statement(django_assert_num_queries):
     with django_assert_num_queries(0):
         rows.insert([])
+
+
+def test_one_row_is_read_as_the_orm_reads_it():
+    run = a_run(context=ODD, payload=ODD, completed_at=NOW)
+    by_hand = rows.one(type(run), {"id": run.id}, without=("payload",))
+    assert by_hand is not None
+    assert by_hand.get_deferred_fields() == {"payload"}
+    by_orm = type(run).objects.get(id=run.id)
+    assert model_to_dict(by_hand) == model_to_dict(by_orm)
+    assert (by_hand.pk, by_hand.completed_at, by_hand._state.adding) == (run.id, NOW, False)
+
+
+def test_no_row_is_none():
+    assert rows.one(Step, {"id": Step().id}) is None
