@@ -4,7 +4,6 @@ Code below the project floor reads it as ``django.conf.settings.SERVICE``.
 """
 
 import os
-import re
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from calibration.binning import bins_of
+from runs.variables import NotSet, expanded
 from vectorstep.env import BadEnvironment
 
 
@@ -72,20 +72,10 @@ class Service(Section):
     outbound: Outbound = Outbound()
 
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-
-
 def _expand(value: Any, environ: Mapping[str, str]) -> Any:
-    """``${NAME}`` or ``${NAME:-default}`` in every text of the file."""
+    """``${NAME}`` or ``${NAME:-default}`` in every text of the file. Raises NotSet."""
     if isinstance(value, str):
-
-        def replace(match: re.Match[str]) -> str:
-            given = environ.get(match[1], match[2])
-            if given is None:
-                raise BadEnvironment(f"${{{match[1]}}} is used but not set; set it, or write ${{{match[1]}:-default}}")
-            return given
-
-        return _VARIABLE.sub(replace, value)
+        return expanded(value, environ)
     if isinstance(value, dict):
         return {key: _expand(item, environ) for key, item in value.items()}
     if isinstance(value, list):
@@ -108,7 +98,7 @@ def load(file: Path, *, environ: Mapping[str, str] = os.environ) -> Service:
         raise BadEnvironment(f"{file}: {error}") from error
     try:
         return Service.model_validate(_expand(raw if raw is not None else {}, environ))
-    except BadEnvironment as error:
+    except NotSet as error:
         raise BadEnvironment(f"{file}: {error}") from error
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, problem['loc'])) or 'top level'}: {problem['msg']}" for problem in error.errors()]

@@ -5,7 +5,6 @@ time is empty with a warning in ``render`` and an error in ``evaluate``, unless 
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,12 +20,12 @@ from jinja2.runtime import Undefined
 from runs.pipelines.budget import Budget, TemplateError, spending
 from runs.pipelines.sandbox import Sandbox
 from runs.pipelines.shell_words import ShellText, ShellTextError
+from runs.variables import NotSet, expanded
 
 __all__ = [
     "Rendered",
     "TemplateError",
     "evaluate",
-    "expand_env",
     "expression_tree",
     "render",
     "render_config",
@@ -37,8 +36,6 @@ __all__ = [
 
 CACHED = 1_024
 MAX_TEMPLATE_CHARS = 1_000_000
-_ENV = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_ENV_NAME = "environment variable"
 _FORBIDDEN: dict[type[nodes.Node], str] = {
     nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import", nodes.Extends: "extends",
     nodes.Block: "block", nodes.ScopedEvalContextModifier: "autoescape", nodes.EvalContextModifier: "autoescape",
@@ -214,33 +211,20 @@ def evaluate(expression: str, context: Mapping[str, Any]) -> Any:
         return value
 
 
-def expand_env(text: str) -> str:
-    """``${NAME}`` and ``${NAME:-default}`` from the environment, in text the *author* of a pipeline wrote.
-
-    Never call it on rendered text: data that happens to hold ``${SECRET}`` would be expanded.
-    ``render_with_env`` does both in the right order. Raises TemplateError for a variable that is not set.
-    """
-    return _ENV.sub(lambda match: _variable(match[1], match[2]), text)
-
-
-def _variable(name: str, default: str | None) -> str:
-    value = os.environ.get(name, default)
-    if value is None:
-        raise TemplateError(f"${{{name}}} is not set in the environment")
-    return value
-
-
 def render_with_env(template: str, context: Mapping[str, Any]) -> Rendered:
     """``render`` for urls and headers: ``${NAME}`` of the author is expanded, and its value is never a template."""
     values: dict[str, str] = {}
 
-    def hold(match: re.Match[str]) -> str:
-        key = f"env_{len(values)}"
-        values[key] = _variable(match[1], match[2])
-        return f"{{{{ vectorstep_{key} }}}}"
+    def hold(value: str) -> str:
+        name = f"vectorstep_env_{len(values)}"
+        values[name] = value
+        return f"{{{{ {name} }}}}"
 
-    held = _ENV.sub(hold, template)
-    return render(held, {**context, **{f"vectorstep_{key}": value for key, value in values.items()}})
+    try:
+        held = expanded(template, os.environ, write=hold)
+    except NotSet as error:
+        raise TemplateError(str(error)) from error
+    return render(held, {**context, **values})
 
 
 def render_config(value: Any, context: Mapping[str, Any]) -> tuple[Any, list[str]]:

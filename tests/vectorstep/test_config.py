@@ -40,7 +40,7 @@ def test_values_and_variables(load):
 
 
 def test_a_variable_that_is_not_set_is_named(load):
-    with pytest.raises(BadEnvironment, match=r"config.yaml: \$\{TOKEN\} is used but not set"):
+    with pytest.raises(BadEnvironment, match=r"config.yaml: \$\{TOKEN\} is not set"):
         load("executors: {gateway: {token: '${TOKEN}'}}")
 
 
