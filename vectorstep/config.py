@@ -101,5 +101,10 @@ def load(file: Path, *, environ: Mapping[str, str] = os.environ) -> Service:
     except NotSet as error:
         raise BadEnvironment(f"{file}: {error}") from error
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, problem['loc'])) or 'top level'}: {problem['msg']}" for problem in error.errors()]
-        raise BadEnvironment(f"{file}: " + "; ".join(lines)) from error
+        raise BadEnvironment(f"{file}: " + "; ".join(_told(problem) for problem in error.errors())) from error
+
+
+def _told(problem: Mapping[str, Any]) -> str:
+    """A field and what is wrong with it."""
+    message = "there is no such field" if problem["type"] == "extra_forbidden" else problem["msg"]
+    return f"{'.'.join(map(str, problem['loc'])) or 'top level'}: {message}"

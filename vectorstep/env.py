@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+from kombu.transport import TRANSPORT_ALIASES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -60,6 +61,15 @@ def database(*, default: str, environ: Mapping[str, str] = os.environ) -> dict[s
     return parsed
 
 
+def broker(*, default: str, environ: Mapping[str, str] = os.environ) -> str:
+    """``CELERY_BROKER_URL``. A kind that is not known would fail in every process, again and again."""
+    url = environ.get("CELERY_BROKER_URL") or default
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in TRANSPORT_ALIASES:
+        raise BadEnvironment("CELERY_BROKER_URL must be redis://HOST:PORT/0 or amqp://USER:PASSWORD@HOST//")
+    return url
+
+
 def secret_key(var: Path, *, environ: Mapping[str, str] = os.environ) -> str:
     """The given key, else one made once and kept in ``var/secret_key`` (readable by the owner only)."""
     if given := environ.get("VECTORSTEP_SECRET_KEY"):
@@ -79,5 +89,7 @@ def secret_key(var: Path, *, environ: Mapping[str, str] = os.environ) -> str:
     except FileExistsError:
         pass
     except OSError as error:
-        raise BadEnvironment(f"cannot write {kept}: {error.strerror}") from error
+        raise BadEnvironment(
+            f"cannot write to {var}: {error.strerror}; set VECTORSTEP_VAR to another folder"
+        ) from error
     return kept.read_text().strip()

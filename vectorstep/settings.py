@@ -100,7 +100,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Celery -----------------------------------------------------------------------------------------
 
 BROKER_DIR = VAR_DIR / "broker"
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = env.broker(default="filesystem://")
 CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(BROKER_DIR)} if CELERY_BROKER_URL.startswith("filesystem:") else {}
 CELERY_TASK_ROUTES = {"runs.tasks.sweep": {"queue": "sweep"}}
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("sweep")]

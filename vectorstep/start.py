@@ -34,7 +34,9 @@ def lock(var: Path) -> TextIO:
         held.seek(0)
         pid = held.read().strip() or "unknown"
         held.close()
-        raise CannotStart(f"another server (process {pid}) is running on {var}; stop it first") from None
+        raise CannotStart(
+            f"another server (process {pid}) is running on {var}; stop it, or set VECTORSTEP_VAR and VECTORSTEP_PORT"
+        ) from None
     held.truncate(0)
     held.write(str(os.getpid()))
     held.flush()

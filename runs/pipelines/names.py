@@ -75,7 +75,10 @@ def _unknown_functions(tree: nodes.Template) -> Iterator[Finding]:
 def _about(name: str, scope: Scope) -> str:
     if name in scope.elsewhere:
         return f"{name!r} is not available here: {scope.elsewhere[name]}"
-    return f"unknown name {name!r}{did_you_mean(name, scope.names)}"
+    hint = did_you_mean(name, scope.names)
+    if "known" in hint:
+        hint += "; or, if the payload has such a field, list it in context_template.include"
+    return f"unknown name {name!r}{hint}"
 
 
 def _unknown_keys(tree: nodes.Template, scope: Scope, undeclared: set[str]) -> Iterator[Finding]:

@@ -155,6 +155,11 @@ def describe(error: Mapping[str, Any], model: type[BaseModel]) -> str:
         return "is required: shell, webhook or human"
     if kind == "value_error":
         return str(context["error"])
+    said = error["msg"].removeprefix("Input should be ")
+    return f"must be {said}, found {_found(error.get('input'))}" if said != error["msg"] else _plain(error)
+
+
+def _plain(error: Mapping[str, Any]) -> str:
     return f"{error['msg'][0].lower()}{error['msg'][1:]}, found {_found(error.get('input'))}"
 
 

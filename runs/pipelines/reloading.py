@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from runs.models import Pipeline, PipelineVersion
 from runs.pipelines.library import Library
 from runs.pipelines.loader import Loaded, load_directory, refuse_taken_names
+from runs.pipelines.problems import Problem
 from runs.storable import storable, storable_text
 
 _ADVISORY_LOCK = 0x76737265  # "vsre": any number no other part of the service locks
@@ -26,7 +27,13 @@ class Outcome:
 
 
 def reload(pipelines: Path, steps: Path, *, now: datetime) -> Outcome:
-    """Read the directory and write what has become of each file."""
+    """Read the directory and write what has become of each file.
+
+    A directory that is not there is a problem and takes no pipeline away: it is more likely mistyped, or not mounted
+    yet, than meant.
+    """
+    if not pipelines.is_dir():
+        return Outcome([_no_such(pipelines)])
     with _alone_on_this_machine():
         if connection.vendor != "postgresql":
             # Read first: SQLite has one writer, and reading files must not keep the engine waiting.
@@ -37,6 +44,11 @@ def reload(pipelines: Path, steps: Path, *, now: datetime) -> Outcome:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
             return _apply(load_directory(pipelines, Library(steps)), now)
+
+
+def _no_such(pipelines: Path) -> Loaded:
+    message = "there is no such folder; VECTORSTEP_PIPELINES says where the pipelines are"
+    return Loaded(str(pipelines), "", problems=[Problem(str(pipelines), 0, "", message)])
 
 
 @contextmanager

@@ -13,7 +13,11 @@ Found = tuple[Location, int, str]
 
 LOOP = frozenset({"iteration", "prior_confidence", "prior_output"})
 RESPONSE = frozenset({"status_code", "body", "text"})
+_PAYLOAD = "add it to context_template.include, which lists the further fields of the payload that templates may name"
 _ELSEWHERE = {
+    "data": _PAYLOAD,
+    "event": _PAYLOAD,
+    "source": _PAYLOAD,
     "loop": "it exists in the prompt_template and executor_config of a step with loop_until",
     "output": "it exists in deterministic_checks only (an earlier step is steps.NAME)",
     "result": "it exists in the expect of a shell check only",

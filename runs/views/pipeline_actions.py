@@ -43,7 +43,7 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 def reload(request: HttpRequest) -> HttpResponse:
     """Read the files again and say what came of it."""
     report = registry.reload(now=timezone.now())
-    text = f"{len(report.loaded)} files read, {len(report.changed)} changed, {len(report.removed)} gone."
+    text = f"{len(report.loaded)} files read, {len(report.changed)} new or changed, {len(report.removed)} gone."
     if report.problems:
         files = {problem.file for problem in report.problems}
         messages.warning(request, f"{text} {len(files)} with errors: they are listed below.")

@@ -13,12 +13,12 @@ from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run, Step
 from runs.views import step_config
 from runs.views.page import page
+from runs.views.run_payload import proposed
 from runs.views.runs_list import COLUMNS, took
 from runs.views.wording import percent
 
 RECENT = 10
 CHARTED = 100
-PAYLOAD_EXAMPLE = '{\n  "summary": "What happened, in a sentence",\n  "data": {}\n}\n'
 SOURCE_HEAD = 200_000
 
 
@@ -29,7 +29,7 @@ def pipeline(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def render_pipeline(
-    request: HttpRequest, name: str, *, payload: str = PAYLOAD_EXAMPLE, problem: str = "", status: int = 200
+    request: HttpRequest, name: str, *, payload: str | None = None, problem: str = "", status: int = 200
 ) -> HttpResponse:
     """The page; with ``problem``, the Run now dialog stands open with what was typed and what is wrong with it."""
     now = timezone.now()
@@ -39,6 +39,7 @@ def render_pipeline(
     row = next((row for row in rows if row.present and row.version), rows[0])
     config: Mapping[str, Any] = row.version.config if row.version else {}
     recent = list(Run.objects.filter(pipeline_name=name).only(*COLUMNS).order_by("-id")[:CHARTED])
+    can_start = row.present and row.version is not None
     context = {
         "now": now,
         "row": row,
@@ -50,8 +51,9 @@ def render_pipeline(
         "trigger": _trigger(config.get("trigger")),
         "recent": [{"run": run, "took": took(run, now)} for run in recent[:RECENT]],
         "chart": _chart(recent),
-        "can_start": row.present and row.version is not None,
-        "payload": payload,
+        "can_start": can_start,
+        "payload": proposed(name, row.version) if payload is None and can_start else payload,
+        "again": bool(recent),
         "problem": problem,
     }
     return page(request, "pipelines/detail.html", context, status=status)

@@ -47,6 +47,19 @@ def test_a_relative_path_counts_from_the_project(tmp_path, monkeypatch):
     assert env.path("P", "var", environ={"P": str(tmp_path / "elsewhere")}) == tmp_path / "elsewhere"
 
 
+@pytest.mark.parametrize("given", ["redis://q:6379/0", "amqp://user:p@q//", "rediss://q/1", "amqp://a//;amqp://b//"])
+def test_brokers_that_are_known(given):
+    assert env.broker(default="filesystem://", environ={"CELERY_BROKER_URL": given}) == given
+    assert env.broker(default="filesystem://", environ={"CELERY_BROKER_URL": ""}) == "filesystem://"
+
+
+@pytest.mark.parametrize("given", ["queue.internal:6379", "foo://q:secret@h", "redis"])
+def test_a_broker_of_an_unknown_kind_is_refused_without_its_password(given):
+    with pytest.raises(env.BadEnvironment, match="CELERY_BROKER_URL must be redis://") as refused:
+        env.broker(default="filesystem://", environ={"CELERY_BROKER_URL": given})
+    assert "secret" not in str(refused.value)
+
+
 def test_the_secret_key_is_made_once_and_kept_private(tmp_path):
     var = tmp_path / "deep" / "var"
     first = env.secret_key(var, environ={})

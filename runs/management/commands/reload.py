@@ -16,11 +16,11 @@ class Command(BaseCommand):
         for problem in report.problems:
             self.stdout.write(str(problem))
         for file in report.changed:
-            self.stdout.write(f"{file}: changed")
+            self.stdout.write(f"{file}: loaded")
         for file in report.removed:
             self.stdout.write(f"{file}: removed")
         self.stdout.write(
-            f"{len(report.loaded)} good, {len(report.changed)} changed, {len(report.removed)} removed, "
+            f"{len(report.loaded)} good, {len(report.changed)} new or changed, {len(report.removed)} removed, "
             f"{len({problem.file for problem in report.problems})} with problems"
         )
         if report.problems:

@@ -17,14 +17,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "files", nargs="*", type=Path, metavar="FILE", help="default: every file of the pipelines directory"
+            "files", nargs="*", type=Path, metavar="FILE", help="or a folder; default: the pipelines directory"
         )
         parser.add_argument("--steps", type=Path, default=None, help="the step library (default: the service's)")
 
     def handle(self, *, files: list[Path], steps: Path | None, **_: Any) -> None:
-        found = files or pipeline_files(settings.PIPELINES_DIR)
+        given = files or [settings.PIPELINES_DIR]
+        found = [file for path in given for file in (pipeline_files(path) if path.is_dir() else [path])]
         if not found:
-            raise CommandError(f"there is no pipeline file in {settings.PIPELINES_DIR}")
+            raise CommandError(f"there is no pipeline file in {', '.join(map(str, given))}")
         results = validate(found, pipelines=settings.PIPELINES_DIR, steps=steps or settings.STEPS_DIR)
         for result in results:
             self._show(result)

@@ -52,6 +52,15 @@ def test_validate_without_files_takes_the_directory(folder, write, capsys):
     assert validate(capsys).count(": good: ") == 2
 
 
+def test_validate_takes_every_file_of_a_folder(folder, write, capsys):
+    write("a.yaml", "alpha")
+    write("b.yml", "beta")
+    assert validate(capsys, folder).splitlines()[1].startswith(f"{folder}/b.yml: good: beta")
+    (folder.parent / "empty").mkdir()
+    with pytest.raises(CommandError, match=r"there is no pipeline file in .*/empty"):
+        call_command("validate", str(folder.parent / "empty"))
+
+
 def test_validate_runs_where_no_database_can_be_reached(folder, write):
     write("a.yaml", "alpha")
     done = subprocess.run(
@@ -75,10 +84,13 @@ def test_reload_tells_what_changed(folder, write, capsys):
     assert left.value.returncode == 1
     assert capsys.readouterr().out.splitlines() == [
         "b.yaml:1: steps: is required",
-        "a.yaml: changed",
-        "1 good, 1 changed, 0 removed, 1 with problems",
+        "a.yaml: loaded",
+        "1 good, 1 new or changed, 0 removed, 1 with problems",
     ]
     (folder / "b.yaml").unlink()
     call_command("reload")
-    assert capsys.readouterr().out.splitlines() == ["b.yaml: removed", "1 good, 0 changed, 1 removed, 0 with problems"]
+    assert capsys.readouterr().out.splitlines() == [
+        "b.yaml: removed",
+        "1 good, 0 new or changed, 1 removed, 0 with problems",
+    ]
     assert Pipeline.objects.filter(present=True).count() == 1

@@ -57,6 +57,10 @@ def step(*lines: str) -> str:
             "p.yaml:11: steps[1].prompt_template: unknown name 'dat'; did you mean 'data'?",
         ),
         (
+            ["prompt_template: '{{ event }}'"],
+            "p.yaml:11: steps[1].prompt_template: 'event' is not available here: add it to context_template.include",
+        ),
+        (
             ["prompt_template: '{{ loop.iteration }}'"],
             "p.yaml:11: steps[1].prompt_template: 'loop' is not available here",
         ),
@@ -130,6 +134,11 @@ def test_names_in_texts_are_checked_where_they_stand(lines, problem):
     found = messages(load(step(*lines)))
     assert len(found) == 1
     assert found[0].startswith(problem)
+
+
+def test_a_name_like_no_other_may_be_a_field_of_the_payload():
+    [problem] = messages(load(step("prompt_template: '{{ zebra }}'")))
+    assert problem.endswith("vars; or, if the payload has such a field, list it in context_template.include")
 
 
 @pytest.mark.parametrize(
@@ -288,9 +297,8 @@ def test_a_problem_in_the_library_names_the_library_file_and_its_line(steps):
         "executor: command\nexecutor_config:\n  command: [ls]\n  cwdd: x\nretry:\n  attempts: 0\n"
     )
     assert sorted(messages(use(steps, "timeout_seconds: 0")), reverse=True) == [
-        f"{steps.name}/check.yaml:6: steps[0].retry.attempts: "
-        "input should be greater than or equal to 1, found a number (0)",
-        "p.yaml:6: steps[0].timeout_seconds: input should be greater than 0, found a number (0)",
+        f"{steps.name}/check.yaml:6: steps[0].retry.attempts: must be greater than or equal to 1, found a number (0)",
+        "p.yaml:6: steps[0].timeout_seconds: must be greater than 0, found a number (0)",
     ]
     (steps / "check.yaml").write_text("executor: command\nexecutor_config:\n  command: [ls]\n  cwdd: x\n")
     [problem] = use(steps, "executor_config: {cwd: y}").problems

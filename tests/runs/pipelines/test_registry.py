@@ -162,9 +162,16 @@ def test_a_run_keeps_the_version_it_started_with(folder, write):
     assert registry.parsed(old.digest).steps[0].executor_config == {"command": ["ls"]}
 
 
-def test_an_unreadable_directory_is_an_empty_one(folder):
-    folder.rmdir()
-    assert registry.reload(now=NOW) == registry.ReloadReport()
+def test_a_directory_that_is_not_there_is_told_and_takes_nothing_away(folder, write):
+    write("a.yaml", "alpha")
+    registry.reload(now=NOW)
+    folder.rename(folder.with_name("elsewhere"))
+    report = registry.reload(now=LATER)
+    assert [str(problem) for problem in report.problems] == [
+        f"{folder}: there is no such folder; VECTORSTEP_PIPELINES says where the pipelines are"
+    ]
+    assert (report.loaded, report.changed, report.removed) == ([], [], [])
+    assert registry.current("alpha") is not None
 
 
 def test_equal_content_has_one_address_whatever_its_spelling(folder, write):

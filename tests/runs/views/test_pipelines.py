@@ -121,6 +121,26 @@ def test_run_now_leads_to_the_run_it_would_repeat(operator: Client, startable: s
     assert "No new run" in second.content.decode()
 
 
+def proposed(client: Client) -> Any:
+    return json.loads(html(client, "/ui/pipelines/p").split('aria-describedby="payload-problem">')[1].split("<")[0])
+
+
+def test_a_first_run_is_offered_the_fields_its_prompts_name(operator: Client, startable: str) -> None:
+    assert proposed(operator) == {"summary": ""}
+
+
+def test_a_further_run_is_offered_what_the_latest_was_given(operator: Client, startable: str) -> None:
+    context = {"summary": "Slow", "severity": "", "labels": {}, "data": {"n": 0}, "source": "grafana", "event": "alert"}
+    factories.run(pipeline_name="p", context={"summary": "older"})
+    factories.run(pipeline_name="p", context=context, payload={"idempotency_key": "k", **context})
+    assert proposed(operator) == {"summary": "Slow", "data": {"n": 0}}
+
+
+def test_a_payload_too_long_for_a_dialog_is_not_offered(operator: Client, startable: str) -> None:
+    factories.run(pipeline_name="p", context={"summary": "x" * 20_000})
+    assert proposed(operator) == {"summary": ""}
+
+
 @pytest.mark.parametrize(
     ("payload", "problem"),
     [
