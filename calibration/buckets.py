@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from calibration import binning
 from calibration.labels import relabel, resolve
 from calibration.models import Bucket, Sample
-from calibration.storable import storable_text
+from calibration.storable import storable_name, storable_text
 from calibration.unit import unit
 
 Evidence = Literal["all", "production"]
@@ -35,7 +35,9 @@ class BucketKey:
 
     def __post_init__(self) -> None:
         for part in fields(self):
-            object.__setattr__(self, part.name, storable_text(getattr(self, part.name)))
+            # The first two are names that pipelines give; the others come from agents, and may be of any length.
+            fit = storable_text if part.name in {"step", "agent"} else storable_name
+            object.__setattr__(self, part.name, fit(getattr(self, part.name)))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ by something a reader can see, so that nothing vanishes in silence and nothing c
 the lowest floor because every floor stores text of agents.
 """
 
+import hashlib
 import math
 import re
 from collections.abc import Callable
@@ -16,6 +17,9 @@ TOO_DEEP = f"(not kept: nested deeper than {MAX_DEPTH} levels)"
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MAX_INT_BITS = 4096
+# A bucket's six names stand in one index row, of which PostgreSQL takes 2,704 bytes.
+NAME_BYTES = 200
+_HASH_CHARS = 16
 
 
 def storable_text(text: str) -> str:
@@ -23,6 +27,16 @@ def storable_text(text: str) -> str:
     if text.isascii() and "\x00" not in text:
         return text
     return _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def storable_name(name: str) -> str:
+    """A name that an index can hold: one of more than NAME_BYTES bytes is cut and told apart by a hash of it all."""
+    name = storable_text(name)
+    written = name.encode()
+    if len(written) <= NAME_BYTES:
+        return name
+    head = written[: NAME_BYTES - _HASH_CHARS - 4].decode(errors="ignore")
+    return f"{head}…#{hashlib.sha256(written).hexdigest()[:_HASH_CHARS]}"
 
 
 def storable(value: Any, *, text: Callable[[str], str] = storable_text, depth: int = 0) -> Any:

@@ -14,7 +14,7 @@ from django.db.models.functions import Greatest
 
 from calibration.models import AgentVersion, PromptVersion
 from calibration.resets import Reset, explain_reset
-from calibration.storable import storable_text
+from calibration.storable import storable_name, storable_text
 
 __all__ = ["Definition", "Reset", "explain_reset", "forget_seen", "see_agent", "see_prompt"]
 
@@ -56,7 +56,7 @@ def see_agent(*, agent: str, version: str, fetch: Callable[[], Definition | str]
     take as long as a network call, so call this outside a transaction. Text that has meanwhile
     become another version's is not kept; a note says so.
     """
-    agent, version = storable_text(agent), storable_text(version)
+    agent, version = storable_text(agent), storable_name(version)
     if not version or _seen_lately("agent", agent, version):
         return
     rows = AgentVersion.objects.filter(agent=agent, version=version)
@@ -74,7 +74,7 @@ def forget_seen(**_signal: object) -> None:
 def _text(version: str, found: Definition | str) -> dict[str, str]:
     if isinstance(found, str):
         return {"note": storable_text(found or "The backend told no definition.")}
-    if storable_text(found.version) != version:
+    if storable_name(found.version) != version:
         moved_on = f"When its text was asked for, the agent was already at version {found.version or '(none)'}."
         return {"note": storable_text(moved_on)}
     return {"soul": storable_text(found.soul), "config": storable_text(found.config)}

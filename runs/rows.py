@@ -13,15 +13,24 @@ from typing import Any, TypeVar
 
 from django.db import connection, models
 
+# In one statement; SQLite may be built for 32,766 of them, PostgreSQL takes 65,535.
+MOST_VALUES = 30_000
+
 Adapt = Callable[[Any], Any]
 Converter = Callable[[Any, Any, Any], Any]
 M = TypeVar("M", bound=models.Model)
 
 
 def insert(rows: Sequence[models.Model]) -> None:
-    """Insert new rows of one model, in order, in one statement. Auto keys are not read back."""
+    """Insert new rows of one model, in order, in few statements. Auto keys are not read back."""
     if not rows:
         return
+    at_most = MOST_VALUES // len(_columns(type(rows[0]), connection.vendor))
+    for start in range(0, len(rows), at_most):
+        _insert(rows[start : start + at_most])
+
+
+def _insert(rows: Sequence[models.Model]) -> None:
     columns = _columns(type(rows[0]), connection.vendor)
     one = f"({', '.join(['%s'] * len(columns))})"
     head = _insert_head(type(rows[0]), connection.vendor)

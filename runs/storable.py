@@ -6,12 +6,24 @@ from calibration import storable as plain
 from calibration.storable import MAX_DEPTH, TOO_DEEP
 from runs.redaction import redact
 
-__all__ = ["MAX_DEPTH", "TOO_DEEP", "storable", "storable_text"]
+__all__ = ["MAX_DEPTH", "TOO_DEEP", "storable", "storable_count", "storable_name", "storable_text"]
+
+_MOST = 2**31 - 1  # what an integer column holds
 
 
 def storable_text(text: str) -> str:
     """``text`` with what no database takes escaped, and each secret of the server hidden."""
     return redact(plain.storable_text(text))
+
+
+def storable_name(name: str) -> str:
+    """A name for an indexed column: cut where an index could not hold it."""
+    return plain.storable_name(redact(name))
+
+
+def storable_count(count: int | None) -> int | None:
+    """A count as reported; None, "not reported", for one that no column can hold and nobody can have counted."""
+    return count if count is not None and 0 <= count <= _MOST else None
 
 
 def storable(value: Any) -> Any:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -75,7 +75,7 @@ _probe = _Probe()
 def _look(now: datetime, found: dict[str, Any]) -> None:
     try:
         found.update(state(now))
-    except DatabaseError:
+    except Error:
         logger.warning("the database does not answer", exc_info=True)
     finally:
         connection.close()

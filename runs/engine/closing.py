@@ -30,6 +30,18 @@ def give_up(*, run_id: uuid.UUID, reason: str, now: datetime) -> bool:
     return transactions.write(lambda: _close(run_id, *ends, kind="run.ended", reason=reason, now=now))
 
 
+def end_leftover(*, step_id: uuid.UUID, now: datetime) -> None:
+    """End a step whose run has ended without it, so that nobody is sent to it again and its agent is not asked."""
+    Step.objects.filter(id=step_id, status__in=UNFINISHED).update(
+        status=StepStatus.ABORTED,
+        error="The run had ended.",
+        completed_at=now,
+        leased=False,
+        lease=F("lease") + 1,
+        wake_at=None,
+    )
+
+
 def _close(
     run_id: uuid.UUID, status: RunStatus, step_status: StepStatus, *, kind: str, reason: str, now: datetime
 ) -> bool:

@@ -18,8 +18,8 @@ from runs.models import RunStatus, Signal, Step, StepStatus
 logger = logging.getLogger(__name__)
 
 NOT_OURS = (LeaseLost, Stopped, commit.NotOurs)
-# The database cannot be reached, or would not let us in: the sweeper hands the work out again.
-AWAY = (OperationalError, InterfaceError)
+# Of SQLSTATE: "program limit exceeded". What is written is too large for PostgreSQL, and will be the next time too.
+TOO_LARGE = "54"
 
 
 def perform(work: Work) -> None:
@@ -35,10 +35,10 @@ def _begin_run(run_id: uuid.UUID) -> Claimed | None:
         return _begin(run_id)
     except NOT_OURS:
         return None
-    except AWAY:
-        logger.exception("run %s is left to the sweeper", run_id)
-        return None
     except Exception as error:
+        if _is_away(error):
+            logger.exception("run %s is left to the sweeper", run_id)
+            return None
         logger.exception("run %s cannot begin", run_id)
         closing.give_up(run_id=run_id, reason=_unforeseen(error), now=timezone.now())
         return None
@@ -68,15 +68,19 @@ def _take_step(step_id: uuid.UUID) -> Claimed | None:
     try:
         run = state.load(row.run_id)
         assert run is not None
+        if run.run.status != RunStatus.RUNNING:
+            logger.error("step %s was left behind by its run, which is %s", step_id, run.run.status)
+            closing.end_leftover(step_id=step_id, now=timezone.now())
+            return None
         definition = run.pipeline.steps[row.index]
         prepared = Prepared(row, definition, plan.step_context(run, definition, row), {})
         prepared.signals = list(Signal.objects.filter(step_id=step_id).order_by("kind", "position", "id"))
         prepared.answer_saved = row.status == StepStatus.JUDGING
         plan.render_config(prepared)
-    except AWAY:
-        logger.exception("step %s is left to the sweeper", step_id)
-        return None
     except Exception as error:
+        if _is_away(error):
+            logger.exception("step %s is left to the sweeper", step_id)
+            return None
         logger.exception("step %s cannot be taken on", step_id)
         closing.give_up(run_id=row.run_id, reason=_unforeseen(error), now=timezone.now())
         return None
@@ -89,9 +93,10 @@ def _carry_on(claimed: Claimed) -> Claimed | None:
             return step.carry_on(claimed)
         except NOT_OURS:
             logger.info("step %s is no longer this worker's", claimed.row.id)
-        except AWAY:
-            logger.exception("step %s is left to the sweeper", claimed.row.id)
         except Exception as error:
+            if _is_away(error):
+                logger.exception("step %s is left to the sweeper", claimed.row.id)
+                return None
             logger.exception("step %s broke in an unforeseen way", claimed.row.id)
             return _broken(claimed, error)
     return None
@@ -112,3 +117,9 @@ def _broken(claimed: Claimed, error: Exception) -> Claimed | None:
 
 def _unforeseen(error: Exception) -> str:
     return f"unforeseen error: {type(error).__name__}: {error}"
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the database cannot be reached, or would not let us in: the sweeper hands the work out again."""
+    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
+    return isinstance(error, OperationalError | InterfaceError) and not sqlstate.startswith(TOO_LARGE)

@@ -20,7 +20,7 @@ from runs.models import Signal, SignalKind
 from runs.pipelines import schema
 from runs.signals import checks, grounding, verifier
 from runs.signals.base import Outcome, Subject
-from runs.storable import storable, storable_text
+from runs.storable import storable, storable_count, storable_name, storable_text
 
 # Ends within this many seconds of each other are written together.
 TOGETHER = 0.03
@@ -100,10 +100,10 @@ def _row(prepared: Prepared, want: Wanted, outcome: Outcome, started_at: datetim
         prompt=storable_text(outcome.prompt),
         raw_output=storable_text(outcome.raw_output),
         agent=outcome.agent,
-        model=storable_text(outcome.model),
-        provider=storable_text(outcome.provider),
-        input_tokens=outcome.input_tokens,
-        output_tokens=outcome.output_tokens,
+        model=storable_name(outcome.model),
+        provider=storable_name(outcome.provider),
+        input_tokens=storable_count(outcome.input_tokens),
+        output_tokens=storable_count(outcome.output_tokens),
         started_at=started_at,
         completed_at=timezone.now(),
         duration_ms=duration_ms,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.models import Case, F, TextField, Value, When
 from django.utils import timezone
 
@@ -106,7 +106,7 @@ class Heartbeat:
         """Renew those of ``held`` that are ours, set the stop of those that are not."""
         try:
             self._look(held)
-        except DatabaseError as error:
+        except Error as error:
             logger.warning("cannot renew leases: %s", error)
             connection.close()
             for lease in held:

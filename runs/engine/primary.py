@@ -17,7 +17,7 @@ from runs.engine.plan import Prepared
 from runs.engine.state import RunState
 from runs.executors.base import Call, Executor, ExecutorError, Reply, TraceEvent
 from runs.models import Run, RunEvent, Step
-from runs.storable import storable, storable_text
+from runs.storable import storable, storable_count, storable_name, storable_text
 
 LIVE_AFTER = 0.5  # seconds: a call that lasts longer shows its trace while it runs
 EXCERPT = 300  # characters of a trace event shown in the log; the whole of it is in the step's trace
@@ -92,11 +92,11 @@ def _take(prepared: Prepared, reply: Reply) -> None:
     row = prepared.row
     row.raw_output = storable_text(reply.text)
     row.agent_trace = storable(reply.trace)
-    row.model = storable_text(reply.model)
-    row.provider = storable_text(reply.provider)
-    row.agent_version = storable_text(reply.agent_version)
-    row.input_tokens = reply.input_tokens
-    row.output_tokens = reply.output_tokens
+    row.model = storable_name(reply.model)
+    row.provider = storable_name(reply.provider)
+    row.agent_version = storable_name(reply.agent_version)
+    row.input_tokens = storable_count(reply.input_tokens)
+    row.output_tokens = storable_count(reply.output_tokens)
 
 
 def _parse(prepared: Prepared, executor: Executor, reply: Reply) -> None:

@@ -18,7 +18,7 @@ from runs.intake.incoming import Incoming
 from runs.intake.resolve import Resolved, resolve
 from runs.intake.sources import generic
 from runs.models import Run
-from runs.storable import storable, storable_text
+from runs.storable import storable, storable_name, storable_text
 
 # A run whose message was lost (the broker was down) is found by the sweeper this long after.
 FOUND_AFTER = timedelta(seconds=5)
@@ -79,7 +79,7 @@ def _new_run(incoming: Incoming, found: Resolved, *, team: str, started_by: str,
         version=found.version,
         stage=found.pipeline.stage,
         team=team,
-        source=storable_text(incoming.source),
+        source=storable_name(incoming.source),
         started_by=storable_text(started_by),
         context=storable(incoming.context),
         payload=storable(incoming.payload),

@@ -20,7 +20,7 @@ def main() -> None:
     time.sleep(spec.get("sleep", 0))
     code = by_call(spec.get("exit", 0), number)
     if code:
-        sys.stderr.write("scripted to fail\n")
+        sys.stderr.write(spec.get("stderr", "scripted to fail\n"))
         sys.exit(code)
     raw = by_call(spec.get("raw"), number)
     sys.stdout.write(raw if raw is not None else json.dumps(answer(by_call(spec.get("says", 0.9), number))))

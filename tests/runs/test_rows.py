@@ -95,3 +95,10 @@ def test_one_row_is_read_as_the_orm_reads_it():
 
 def test_no_row_is_none():
     assert rows.one(Step, {"id": Step().id}) is None
+
+
+def test_more_rows_than_one_statement_takes_are_inserted_in_order():
+    run = a_run()
+    rows.insert([events.event(run.id, "a.b", str(number), now=NOW) for number in range(12_000)])
+    stored = RunEvent.objects.order_by("id").values_list("message", flat=True)
+    assert list(stored) == [str(number) for number in range(12_000)]

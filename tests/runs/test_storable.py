@@ -4,7 +4,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.storable import MAX_DEPTH, TOO_DEEP, storable, storable_text
+from runs.storable import MAX_DEPTH, TOO_DEEP, storable, storable_count, storable_name, storable_text
 
 
 def test_text_that_is_fit_stays_itself():
@@ -52,3 +52,17 @@ def test_whatever_comes_can_be_written_as_utf8_json_and_is_left_alone_the_second
     json.dumps(kept, allow_nan=False, ensure_ascii=False).encode("utf-8")
     assert "\\u0000" not in json.dumps(kept).replace("\\\\", "")
     assert storable(kept) == kept
+
+
+def test_a_name_stays_itself_up_to_200_bytes_and_is_cut_and_told_apart_after_that():
+    assert storable_name("x" * 200) == "x" * 200
+    one, other = storable_name("x" * 201), storable_name("x" * 202)
+    assert one != other
+    assert one.startswith("x" * 100)
+    for name in (one, storable_name("é" * 150), storable_name("🦉" * 60)):
+        assert len(name.encode()) <= 200
+        assert storable_name(name) == name
+
+
+def test_a_count_that_no_column_holds_is_not_reported():
+    assert [storable_count(n) for n in (None, 0, 2**31 - 1, 2**31, -1)] == [None, 0, 2**31 - 1, None, None]

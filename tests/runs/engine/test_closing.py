@@ -4,10 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from runs.engine import leases
+from runs.engine import drive, leases
 from runs.engine.closing import cancel, give_up
 from runs.engine.leases import LeaseLost
+from runs.engine.work import Work
 from runs.models import RunEvent, RunStatus, StepStatus
+from tests.pipelines import calls, step
 from tests.runs.engine.rows import NOW, a_run, a_step
 
 pytestmark = pytest.mark.django_db
@@ -67,3 +69,14 @@ def test_a_reason_no_database_takes_ends_the_run_all_the_same(reason):
     assert give_up(run_id=run.id, reason=reason, now=NOW)
     run.refresh_from_db()
     assert "\\u0000" in run.reason or "\\ud800" in run.reason
+
+
+def test_a_step_its_run_left_behind_is_ended_instead_of_asked(pipelines, tmp_path):
+    pipelines.write("left", step(agent={"log": str(tmp_path / "log")}))
+    run = pipelines.accept("left")
+    cancel(run_id=run.id, by="ada", now=NOW)
+    row = a_step(run, wake_at=NOW)
+    drive.perform(Work("step", row.id))
+    row.refresh_from_db()
+    assert calls(tmp_path / "log") == []
+    assert (row.status, row.leased, row.wake_at, row.error) == ("aborted", False, None, "The run had ended.")

@@ -1,12 +1,14 @@
 """Whole runs in one process, with real programs as agents and judges."""
 
+import hashlib
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from calibration.models import Sample
-from runs.engine import drive, sweeper
+from runs.engine import drive, gate, sweeper
 from runs.engine.work import Work
 from runs.models import RunStatus, Signal, Step, StepStatus
 from tests.pipelines import agent, calls, judge, step, steps_of
@@ -333,3 +335,39 @@ def test_unstorable_text_is_stored_as_its_escape(pipelines):
     run = pipelines.run("odd")
     assert run.status == RunStatus.COMPLETED
     assert steps_of(run)["look"].parsed_output["summary"] == "\\u0000 \\ud800"
+
+
+def test_names_and_counts_of_an_agent_that_no_column_holds_do_not_cost_its_answer(pipelines):
+    name = "".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(150))  # nothing that compresses
+    trace = [
+        {"type": "model", "model": name, "provider": name[::-1]},
+        {"type": "usage", "input_tokens": 2**31, "output_tokens": 10**30},
+    ]
+    pipelines.write("boastful", step(agent={"says": 0.9, "trace": trace}))
+    row = steps_of(pipelines.run("boastful"))["look"]
+    assert (row.status, row.primary_confidence) == (StepStatus.COMPLETED, 0.9)
+    assert (row.input_tokens, row.output_tokens) == (None, None)
+    assert row.model.startswith(name[:100])
+    assert len(row.model.encode()) <= 200
+    assert Sample.objects.get(id=row.id).bucket.model == row.model
+
+
+def test_what_is_too_large_for_the_database_ends_the_step_at_once(pipelines, monkeypatch):
+    pipelines.write("large", step(says=0.9))
+    too_large = OperationalError("index row requires 18056 bytes")
+    too_large.__cause__ = type("Cause", (Exception,), {"sqlstate": "54000"})()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise too_large
+
+    monkeypatch.setattr(gate, "decide", refuse)
+    run = pipelines.run("large")
+    assert (run.status, steps_of(run)["look"].attempts) == (RunStatus.FAILED, 1)
+    assert "index row requires" in run.reason
+
+
+def test_a_failure_with_a_nul_in_its_words_is_told_as_it_is(pipelines):
+    pipelines.write("nul", step(agent={"says": 0.9, "exit": 3, "stderr": "boom \x00"}))
+    run = pipelines.run("nul")
+    assert run.reason.startswith("look: scripted ended with exit code 3")
+    assert "\x00" not in run.reason

@@ -179,3 +179,12 @@ def test_run_ids_are_of_stored_runs():
     pipeline()
     assert Run.objects.filter(id=post().run_id).exists()
     assert isinstance(post().run_id, uuid.UUID)
+
+
+def test_a_source_longer_than_an_index_takes_is_cut_and_stays_whole_in_the_context():
+    pipeline()
+    source = "".join(f"{number:x}." for number in range(3_000))
+    answer = start(pipeline="triage", payload={"source": source}, team="", source="ui", started_by="vera", now=NOW)
+    run = Run.objects.get(id=answer.run_id)
+    assert len(run.source.encode()) <= 200
+    assert run.context["source"] == source
