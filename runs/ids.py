@@ -3,6 +3,7 @@
 import os
 import time
 import uuid
+from datetime import datetime
 
 
 def new_id() -> uuid.UUID:
@@ -12,3 +13,8 @@ def new_id() -> uuid.UUID:
     value = value & ~(0xF << 76) | (0x7 << 76)
     value = value & ~(0x3 << 62) | (0x2 << 62)
     return uuid.UUID(int=value)
+
+
+def first_at(moment: datetime) -> uuid.UUID:
+    """The lowest id that can have been made at ``moment``: it bounds a walk through rows in the order of their ids."""
+    return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)

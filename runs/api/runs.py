@@ -17,6 +17,7 @@ from runs.access.roles import name_of
 from runs.api import bodies, parameters
 from runs.api.errors import Conflict, ErrorBody
 from runs.engine.closing import cancel
+from runs.ids import first_at
 from runs.models import Role, Run, RunEvent, RunStatus, Signal, Step
 from runs.models.run import STAGES
 
@@ -51,20 +52,31 @@ class RunList(APIView):
         parameters.known(request.GET, LIST_PARAMETERS)
         limit = parameters.number(request.GET, "limit", default=PAGE, low=1, high=PAGE_MAX)
         # One more than asked for tells whether another page follows, without a count.
-        found = list(_filtered(request.GET).defer("context", "payload").order_by("-id")[: limit + 1])
+        found = _newest(_filtered(request.GET), parameters.choices(request.GET, "status", RunStatus.values), limit + 1)
         page = found[:limit]
         following = page[-1].id if len(found) > limit else None
         return Response({"runs": [bodies.run_summary(run) for run in page], "next": following})
 
 
+def _newest(runs: QuerySet[Run], statuses: list[str], count: int) -> list[Run]:
+    """The newest ``count``. One read of an index for each status: for several at once, SQLite walks the history."""
+    newest = runs.defer("context", "payload").order_by("-id")
+    if not statuses:
+        return list(newest[:count])
+    found = [run for status in set(statuses) for run in newest.filter(status=status)[:count]]
+    return sorted(found, key=lambda run: run.id, reverse=True)[:count]
+
+
 def _filtered(query: QueryDict) -> QuerySet[Run]:
+    since = parameters.moment(query, "since")
     filters: dict[str, Any] = {
-        "status__in": parameters.choices(query, "status", RunStatus.values) or None,
         "pipeline_name": parameters.text(query, "pipeline"),
         "stage": parameters.choice(query, "stage", STAGES),
         "team": parameters.text(query, "team"),
         "source": parameters.text(query, "source"),
-        "triggered_at__gte": parameters.moment(query, "since"),
+        "triggered_at__gte": since,
+        # No run was triggered after its id was made.
+        "id__gte": first_at(since) if since else None,
         "triggered_at__lt": parameters.moment(query, "until"),
         "id__lt": parameters.identity(query, "after"),
     }

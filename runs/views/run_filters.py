@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import QueryDict
 
+from runs.ids import first_at
 from runs.models import Run, RunStatus
 from runs.models.run import STAGES
 
@@ -75,7 +76,7 @@ class Filters:
         if self.period:
             since = now - PERIODS[self.period][1]
             # Ids begin with the time they were made, so the primary key bounds the scan.
-            runs = runs.filter(id__gte=_first_id_at(since), triggered_at__gte=since)
+            runs = runs.filter(id__gte=first_at(since), triggered_at__gte=since)
         if self.q:
             low, high = _id_range(self.q)
             runs = runs.filter(id__gte=low, id__lte=high)
@@ -136,10 +137,6 @@ def _cursor(name: str, text: str, problems: list[str]) -> uuid.UUID | None:
     except ValueError:
         problems.append(f"{name} must be a run id.")
         return None
-
-
-def _first_id_at(moment: dt.datetime) -> uuid.UUID:
-    return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
 def _id_range(prefix: str) -> tuple[uuid.UUID, uuid.UUID]:

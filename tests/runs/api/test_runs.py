@@ -76,6 +76,16 @@ def test_last_full_page_has_no_next(viewer, version):
     assert viewer.get("/runs?limit=3").json()["next"] is None
 
 
+def test_several_statuses_are_one_list_in_pages(viewer, version):
+    statuses = [RunStatus.FAILED, RunStatus.ESCALATED, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.ESCALATED]
+    made = [str(make_run(version, status=status).id) for status in statuses]
+    wanted = [made[4], made[3], made[1], made[0]]
+    first = viewer.get("/runs?status=failed,escalated,failed&limit=3")
+    assert (ids(first), first.json()["next"]) == (wanted[:3], wanted[2])
+    second = viewer.get(f"/runs?status=failed,escalated,failed&limit=3&after={wanted[2]}")
+    assert (ids(second), second.json()["next"]) == (wanted[3:], None)
+
+
 def test_filters(viewer, version):
     other = pipeline("refunds")
     plain = make_run(version)
