@@ -3,7 +3,7 @@
 import logging
 import uuid
 
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
 from runs.engine import closing, commit, leases, plan, state, step
@@ -14,6 +14,7 @@ from runs.engine.plan import Prepared
 from runs.engine.work import Work
 from runs.executors.base import Stopped
 from runs.models import RunStatus, Signal, Step, StepStatus
+from runs.storable import storable_text
 
 logger = logging.getLogger(__name__)
 
@@ -96,10 +97,19 @@ def _carry_on(claimed: Claimed) -> Claimed | None:
         except Exception as error:
             if _is_away(error):
                 logger.exception("step %s is left to the sweeper", claimed.row.id)
+                _note_trouble(claimed, error)
                 return None
             logger.exception("step %s broke in an unforeseen way", claimed.row.id)
             return _broken(claimed, error)
     return None
+
+
+def _note_trouble(claimed: Claimed, error: Exception) -> None:
+    """Leave word of a database error, if the database takes it: it is the reason should the step be given up."""
+    try:
+        leases.fenced_update(claimed.lease, error=storable_text(f"{type(error).__name__}: {error}"))
+    except (*NOT_OURS, DatabaseError, InterfaceError):
+        logger.warning("no word could be left at step %s", claimed.row.id)
 
 
 def _broken(claimed: Claimed, error: Exception) -> Claimed | None:

@@ -371,3 +371,22 @@ def test_a_failure_with_a_nul_in_its_words_is_told_as_it_is(pipelines):
     run = pipelines.run("nul")
     assert run.reason.startswith("look: scripted ended with exit code 3")
     assert "\x00" not in run.reason
+
+
+def test_a_database_that_refuses_is_named_when_the_step_is_given_up(pipelines, monkeypatch):
+    from runs.engine import step as engine_step
+
+    def refuse(*_args, **_kwargs):
+        raise OperationalError("disk full")
+
+    pipelines.write("refused", step())
+    with monkeypatch.context() as patch:
+        patch.setattr(engine_step, "decide", refuse)
+        run = pipelines.run("refused")
+    assert run.status == RunStatus.RUNNING
+    run.steps.update(attempts=5)
+    wake(run)
+    assert (run.status, run.reason) == (
+        "failed",
+        "look: given up: 5 workers went silent while they had it; the last trouble was OperationalError: disk full",
+    )
