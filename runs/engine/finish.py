@@ -53,6 +53,7 @@ def decide(claimed: Claimed) -> Claimed | None:
     Returns what the run goes on with. Raises LeaseLost or NotOurs.
     """
     row, now = claimed.row, timezone.now()
+    row.error = ""  # trouble of an earlier claim is over
     verdict = gate.decide(claimed.prepared, loop.of_pass(row, claimed.prepared.signals), now=now)
     calm = verdict.status in {StepStatus.COMPLETED, StepStatus.STOPPED}
     told = event(

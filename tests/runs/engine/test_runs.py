@@ -390,3 +390,17 @@ def test_a_database_that_refuses_is_named_when_the_step_is_given_up(pipelines, m
         "failed",
         "look: given up: 5 workers went silent while they had it; the last trouble was OperationalError: disk full",
     )
+
+
+def test_trouble_that_is_over_leaves_no_error_behind(pipelines, monkeypatch):
+    from runs.engine import step as engine_step
+
+    def refuse(*_args, **_kwargs):
+        raise OperationalError("disk full")
+
+    pipelines.write("refused", step())
+    with monkeypatch.context() as patch:
+        patch.setattr(engine_step, "decide", refuse)
+        run = pipelines.run("refused")
+    wake(run)
+    assert (run.status, steps_of(run)["look"].error) == ("completed", "")
