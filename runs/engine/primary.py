@@ -1,5 +1,6 @@
 """The primary call of a step: ask the executor, hold its answer to the contract, put both in the row."""
 
+import json
 import time
 import uuid
 from collections.abc import Mapping
@@ -142,5 +143,10 @@ class LiveTrace:
 
     def _row(self, at: datetime, item: TraceEvent) -> RunEvent:
         kind = str(item.get("type", "event"))
-        told = " ".join(str(item[key]) for key in ("name", "content", "input", "reason") if key in item)
+        told = " ".join(_shown(item[key]) for key in ("name", "content", "input", "reason") if key in item)
         return events.event(self._run_id, f"agent.{kind}"[:80], told[:EXCERPT], now=at, step_name=self._step_name)
+
+
+def _shown(value: Any) -> str:
+    """A text as it is, anything else as the agent wrote it: JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from runs import events, rows
 from runs.engine import transactions
 from runs.engine.publish import publish
 from runs.engine.work import Work
-from runs.intake import backlog, dedup
+from runs.intake import backlog, dedup, sources
 from runs.intake.body import check_depth
 from runs.intake.incoming import Incoming
 from runs.intake.resolve import Resolved, resolve
@@ -62,14 +62,24 @@ def accept(*, incoming: Incoming, team: str, started_by: str, allow_testing: boo
 
 
 def start(
-    *, pipeline: str, payload: Mapping[str, Any], team: str, source: str, started_by: str, now: datetime
+    *,
+    pipeline: str,
+    payload: Mapping[str, Any],
+    team: str,
+    source: str,
+    started_by: str,
+    now: datetime,
+    form: str = "generic",
 ) -> Accepted:
     """Start a pipeline by its name, testing or not: what the API, the button and the command do.
 
-    Raises BadPayload, UnknownPipeline and BacklogFull.
+    ``form`` is whose shape the payload has, as for a webhook. Raises BadPayload, UnknownPipeline and BacklogFull.
     """
     check_depth(payload)
-    incoming = generic.read_for(pipeline, payload, source=source)
+    if form == "generic":
+        incoming = generic.read_for(pipeline, payload, source=source)
+    else:
+        incoming = replace(sources.read(form, payload), pipeline=pipeline.strip())
     return accept(incoming=incoming, team=team, started_by=started_by, allow_testing=True, now=now)
 
 

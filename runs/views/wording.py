@@ -23,7 +23,10 @@ RUN_MEANING = {
     "running": "A worker is on it.",
     "completed": "Every step was done and cleared its gate.",
     "stopped": "An agent answered that there is nothing more to do, so the run ended cleanly.",
-    "escalated": "A step did not clear its gate. The run waits for a person to decide.",
+    "escalated": (
+        "A step did not clear its gate, so the run waits for a person to decide. "
+        "It cannot be carried on from here yet: do what is needed by hand, then cancel it."
+    ),
     "aborted": "A gate decided to end the run here. That is a decision, not a failure.",
     "failed": "A step could not be carried out. Nothing after it was started.",
     "cancelled": "Someone cancelled it. Waiting work was never started and running agents were stopped.",

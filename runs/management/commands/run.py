@@ -14,6 +14,7 @@ from runs.intake import body
 from runs.intake.accept import Accepted, start
 from runs.intake.follow import NotPickedUp, follow
 from runs.intake.refusals import Refused
+from runs.intake.sources import READERS
 from runs.models import Run, RunEvent, RunStatus, Step
 from runs.trust.narrative import narrative
 
@@ -41,11 +42,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("pipeline", help="the pipeline's name")
         parser.add_argument("--payload", metavar="FILE", help="a JSON object; - reads standard input; default: {}")
+        parser.add_argument(
+            "--source", choices=list(READERS), default="generic", help="whose shape the payload has; default: generic"
+        )
         parser.add_argument("--team", default="", help="whose run it is")
         parser.add_argument("--no-follow", action="store_true", help="print the run's id and return at once")
 
-    def handle(self, *, pipeline: str, payload: str | None, team: str, no_follow: bool, **options: Any) -> None:
-        accepted = self._start(pipeline, payload, team)
+    def handle(
+        self, *, pipeline: str, payload: str | None, source: str, team: str, no_follow: bool, **options: Any
+    ) -> None:
+        accepted = self._start(pipeline, payload, source, team)
         run_id = accepted.run_id
         assert run_id is not None  # a run started by name is never skipped
         if no_follow:
@@ -59,7 +65,7 @@ class Command(BaseCommand):
             sys.exit(INTERRUPTED)
         sys.exit(self._report(run_id))
 
-    def _start(self, pipeline: str, payload: str | None, team: str) -> Accepted:
+    def _start(self, pipeline: str, payload: str | None, form: str, team: str) -> Accepted:
         try:
             return start(
                 pipeline=pipeline,
@@ -68,6 +74,7 @@ class Command(BaseCommand):
                 source="cli",
                 started_by="the command line",
                 now=timezone.now(),
+                form=form,
             )
         except Refused as error:
             raise CommandError(str(error)) from error

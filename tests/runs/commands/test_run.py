@@ -210,3 +210,16 @@ def test_cancel_of_nothing():
         call_command("cancel", str(uuid.uuid4()))
     with pytest.raises(CommandError, match="invalid"):
         call_command("cancel", "17")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_payload_in_another_systems_shape(tmp_path):
+    pipeline("alpha")
+    labels = {"alertname": "Errors", "service": "checkout"}
+    alert = {"status": "firing", "labels": labels, "startsAt": "2026-03-10T14:40:00Z", "fingerprint": "f"}
+    payload = {"status": "firing", "groupKey": "g", "commonLabels": labels, "alerts": [alert]}
+    file = tmp_path / "alert.json"
+    file.write_text(json.dumps(payload))
+    call_command("run", "alpha", payload=str(file), source="alertmanager", no_follow=True, stdout=io.StringIO())
+    run = Run.objects.get()
+    assert (run.pipeline_name, run.source, run.context["labels"]) == ("alpha", "alertmanager", labels)
