@@ -101,7 +101,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 BROKER_DIR = VAR_DIR / "broker"
 CELERY_BROKER_URL = env.broker(default="filesystem://")
-CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(BROKER_DIR)} if CELERY_BROKER_URL.startswith("filesystem:") else {}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+if CELERY_BROKER_URL.startswith("filesystem:"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"folder": str(BROKER_DIR)}
+elif CELERY_BROKER_URL.startswith("redis"):
+    # A broker that has frozen, or is behind a dead line, must not hold up web requests. Workers wait a second at a
+    # time for messages, so this is no limit for them.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0}
 CELERY_TASK_ROUTES = {"runs.tasks.sweep": {"queue": "sweep"}}
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("sweep")]
 CELERY_TASK_DEFAULT_QUEUE = "celery"

@@ -30,7 +30,7 @@ def sweep(*, now: datetime | None = None) -> int:
     """Publish all that is due; how many works that were. ``now`` is the time of the look."""
     now = now or timezone.now()
     works = [*_due_steps(now), *_due_runs(now), *_stuck_runs(now)]
-    publish(*works)
+    publish(*works, insist=True)
     return len(works)
 
 

@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -80,3 +82,15 @@ def test_broker_down_is_accepted_and_left_to_the_sweeper(server):
     run = Run.objects.get(id=body["run_id"])
     assert run.status == "queued"
     assert run.wake_at is not None
+
+
+def test_a_frozen_broker_holds_up_neither_senders_nor_pages_for_long(server):
+    with socket.create_server(("127.0.0.1", 0)) as frozen:  # takes connections, and never says a word
+        web = server(env={"CELERY_BROKER_URL": f"redis://127.0.0.1:{frozen.getsockname()[1]}/0"})
+        pipeline()
+        began = time.monotonic()
+        assert post(web, {"pipeline": "triage"}, headers=bearer())[0] == 202
+        assert time.monotonic() - began < 10
+        began = time.monotonic()
+        assert post(web, {"pipeline": "triage"}, headers=bearer())[0] == 202
+        assert time.monotonic() - began < 1  # known by now

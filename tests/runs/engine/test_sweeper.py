@@ -17,7 +17,7 @@ LATER = NOW + timedelta(seconds=11)
 @pytest.fixture
 def published(monkeypatch):
     works: list[Work] = []
-    monkeypatch.setattr(sweeper, "publish", lambda *given: works.extend(given))
+    monkeypatch.setattr(sweeper, "publish", lambda *given, insist: works.extend(given))
     return works
 
 
