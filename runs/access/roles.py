@@ -44,7 +44,7 @@ def refusal(user: Any, role: Role) -> str:
     """The sentence that says what is missing."""
     held = role_of(user)
     has = f"has the role {held.label}" if held is not None else "has no role"
-    return f"This needs the role {role.label}; {name_of(user)} {has}."
+    return f"This needs the role {role.label}; {name_of(user)} {has}. An administrator can give it."
 
 
 def name_of(user: Any) -> str:

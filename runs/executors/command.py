@@ -46,7 +46,8 @@ class Command:
                 on_output=output.feed,
             )
         except CannotStart as error:
-            raise ExecutorError(f"{config.name} could not be started: {error}", retryable=False) from error
+            message = f"{config.name} could not be started: {error}{_hint(error, config)}"
+            raise ExecutorError(message, retryable=False) from error
         except OSError as error:
             raise ExecutorError(f"{config.name} could not be watched: {error}") from error
         output.finish()
@@ -100,6 +101,14 @@ def _input(call: Call, config: CommandConfig) -> bytes:
             "timeout_seconds": call.timeout,
         }
     ).encode()
+
+
+def _hint(error: CannotStart, config: CommandConfig) -> str:
+    """What to look at when a program named without its folder was not found."""
+    cause = error.__cause__
+    if isinstance(cause, FileNotFoundError) and cause.filename == config.program[0] and "/" not in cause.filename:
+        return "; is it installed, and in the PATH of the worker?"
+    return ""
 
 
 def _problem(ended: Ended, seconds: float) -> str:

@@ -148,7 +148,7 @@ def test_a_program_killed_by_a_signal():
     ("command", "message"),
     [
         (["/nowhere/to/be/found"], "could not be started"),
-        (["no-such-program-anywhere"], "could not be started"),
+        (["no-such-program-anywhere"], "is it installed, and in the PATH of the worker?"),
         (["README.md/x"], "could not be started"),
         ([sys.executable, "a\x00b"], "could not be started"),
         ([sys.executable, "\ud800"], "could not be started"),
