@@ -2,12 +2,13 @@
 
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
-from runs.engine import drive
+from runs.engine import drive, sweeper
 from runs.engine.work import Work
 from runs.intake import accept
 from runs.models import Run, Step
@@ -80,3 +81,11 @@ def steps_of(run: Run) -> dict[str, Step]:
 def calls(log: Path) -> list[dict[str, Any]]:
     """What a scripted agent noted, call by call."""
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def wake(run: Run) -> None:
+    """Do what the sweeper would have a worker do at the next due time."""
+    sweeper.sweep(now=timezone.now() + timedelta(hours=1))
+    for row in run.steps.filter(status__in=["pending", "running", "judging"]):
+        drive.perform(Work("step", row.id))
+    run.refresh_from_db()

@@ -1,17 +1,16 @@
 """Whole runs in one process, with real programs as agents and judges."""
 
 import hashlib
-from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
 from calibration.models import Sample
-from runs.engine import drive, gate, sweeper
+from runs.engine import drive, gate
 from runs.engine.work import Work
 from runs.models import RunStatus, Signal, Step, StepStatus
-from tests.pipelines import agent, calls, judge, step, steps_of
+from tests.pipelines import calls, judge, step, steps_of, wake
 
 # The engine commits: what it does on commit belongs to what is tested.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,15 +24,6 @@ CLAIMS = {
         ]
     },
 }
-
-
-def wake(run):
-    """Do what the sweeper would have done at the next due time."""
-    later = timezone.now() + timedelta(hours=1)
-    sweeper.sweep(now=later)
-    for row in run.steps.filter(status__in=["pending", "running", "judging"]):
-        drive.perform(Work("step", row.id))
-    run.refresh_from_db()
 
 
 def test_steps_run_in_order_and_see_what_came_before(pipelines, tmp_path):
@@ -188,86 +178,6 @@ def test_an_answer_that_breaks_the_contract_fails_the_step_and_is_kept(pipelines
     assert not Sample.objects.exists()
 
 
-def test_a_retry_asks_again_after_a_pause_that_holds_no_worker(pipelines, tmp_path):
-    log = tmp_path / "log"
-    retry = {"attempts": 3, "delay_seconds": 60}
-    pipelines.write("retry", step(retry=retry, agent={"log": str(log), "raw": ["no JSON", "still none", None]}))
-    run = pipelines.run("retry")
-    row = steps_of(run)["look"]
-    assert (row.status, row.leased, row.tries) == (StepStatus.PENDING, False, 1)
-    assert timedelta(seconds=50) < row.wake_at - timezone.now() < timedelta(seconds=61)
-    wake(run)
-    wake(run)
-    assert run.status == RunStatus.COMPLETED
-    assert len({call["key"] for call in calls(log)}) == 3  # a refused answer must not be served again
-    assert run.events.filter(kind="step.retry").count() == 2
-
-
-def test_a_retry_ends_after_its_attempts(pipelines, tmp_path):
-    log = tmp_path / "log"
-    pipelines.write("retry", step(retry={"attempts": 2}, agent={"log": str(log), "exit": 1}))
-    run = pipelines.run("retry")
-    wake(run)
-    assert run.status == RunStatus.FAILED
-    assert len(calls(log)) == 2
-
-
-def test_low_confidence_is_never_retried(pipelines, tmp_path):
-    log = tmp_path / "log"
-    pipelines.write("retry", step(says=0.1, retry={"attempts": 5}, agent={"log": str(log), "says": 0.1}))
-    assert pipelines.run("retry").status == RunStatus.ESCALATED
-    assert len(calls(log)) == 1
-
-
-def test_a_loop_ends_when_confident_enough(pipelines, tmp_path):
-    log = tmp_path / "log"
-    pipelines.write(
-        "loop",
-        step(
-            loop_until={"confidence": 0.8, "max_iterations": 5},
-            prompt_template="Pass {{ loop.iteration }}"
-            "{% if loop.prior_output %}, said {{ loop.prior_confidence }}{% endif %}",
-            agent={"log": str(log), "says": [0.3, 0.85, 0.99]},
-        ),
-    )
-    run = pipelines.run("loop")
-    row = steps_of(run)["look"]
-    assert [call["prompt"] for call in calls(log)] == ["Pass 1", "Pass 2, said 0.3"]
-    assert (run.status, row.primary_confidence) == (RunStatus.COMPLETED, 0.85)
-    assert [one["chosen"] for one in row.iterations] == [False, True]
-
-
-def test_the_most_confident_pass_counts(pipelines):
-    pipelines.write(
-        "loop",
-        step(loop_until={"confidence": 0.9, "max_iterations": 3}, agent={"log": "", "says": [0.5, 0.8, 0.6]})
-        | {"executor_config": agent(says=[0.5, 0.8, 0.6], log=str(pipelines.folder / "log"))},
-    )
-    row = steps_of(pipelines.run("loop"))["look"]
-    assert (row.primary_confidence, row.combined_trust) == (0.8, 0.8)
-    assert [one["chosen"] for one in row.iterations] == [False, True, False]
-
-
-def test_the_verifier_judges_each_pass_and_the_rest_only_the_one_that_counts(pipelines, tmp_path):
-    verifier = judge(says=[0.7, 0.4], log=str(tmp_path / "verifier"))
-    checks = [{"type": "shell", "name": "yes", "run": f"echo x >> {tmp_path / 'check'}"}]
-    pipelines.write(
-        "loop",
-        step(
-            loop_until={"confidence": 0.9, "max_iterations": 2},
-            agent={"log": str(tmp_path / "log"), "says": [0.8, 0.85]},
-            verifier=verifier,
-            deterministic_checks=checks,
-            confidence_threshold=0.5,
-        ),
-    )
-    row = steps_of(pipelines.run("loop"))["look"]
-    # Pass 1: min(.8, .7) = .7; pass 2: min(.85, .4) = .4. The first counts, with its own verifier.
-    assert (row.primary_confidence, row.verifier_confidence, row.combined_trust) == (0.8, 0.7, 0.7)
-    assert len(calls(tmp_path / "verifier")) == 2
-    assert (tmp_path / "check").read_text() == "x\n"
-
-
 def test_a_verifier_that_fails_changes_nothing_and_is_told(pipelines):
     pipelines.write("v", step(says=0.9, verifier=judge(exit=1)))
     row = steps_of(pipelines.run("v"))["look"]
@@ -288,13 +198,6 @@ def test_a_step_without_confidence_passes_only_at_threshold_0(pipelines):
     run = pipelines.run("zero")
     row = steps_of(run)["look"]
     assert (run.status, row.primary_confidence, row.combined_trust) == ("completed", None, None)
-
-
-def test_a_timeout_fails_the_step(pipelines):
-    pipelines.write("slow", step(timeout_seconds=0.3, agent={"sleep": 30}))
-    run = pipelines.run("slow")
-    assert run.status == RunStatus.FAILED
-    assert "0.3" in run.reason
 
 
 def test_work_that_is_done_is_not_done_again(pipelines, tmp_path):
