@@ -1,17 +1,22 @@
 """One shape for every error of the JSON API: ``{"error": sentence, "field"?: path, "allowed"?: [...]}``."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from runs.engine.transactions import drop_dead_connections
 from runs.intake.refusals import BacklogFull, BadPayload, TooLarge, UnknownPipeline
 from runs.storable import storable_text
+
+logger = logging.getLogger(__name__)
 
 HTML_PATHS = ("/ui", "/static/")
 
@@ -66,6 +71,11 @@ def _own(error: Exception) -> Response | None:
         return Response(body(str(error)), status=413)
     if isinstance(error, UnknownPipeline):
         return Response(body(str(error), field="pipeline", close=error.close), status=404)
+    if isinstance(error, OperationalError):
+        logger.exception("the database does not answer")
+        drop_dead_connections()
+        message = "The database does not answer; send it again in a moment."
+        return Response(body(message), status=503, headers={"Retry-After": "5"})
     if isinstance(error, BacklogFull):
         return Response(body(str(error)), status=429, headers={"Retry-After": str(error.retry_after)})
     return None

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from django.conf import settings
 from django.db import OperationalError, transaction
 
 T = TypeVar("T")
@@ -24,6 +25,16 @@ def write(body: Callable[[], T]) -> T:
         except OperationalError:
             if transaction.get_connection().in_atomic_block:
                 raise  # an outer transaction is broken too: only its owner can repeat it
+            drop_dead_connections()
             time.sleep(random.uniform(0.01, 0.05) * attempt)  # noqa: S311  (spreading, not secrecy)
     with transaction.atomic():
         return body()
+
+
+def drop_dead_connections() -> None:
+    """After a restart of the database every pooled connection is dead: do not let each be found out by a failure."""
+    connection = transaction.get_connection()
+    connection.close_if_unusable_or_obsolete()
+    pool = None if settings.ON_SQLITE else connection.pool
+    if pool is not None:
+        pool.check()
