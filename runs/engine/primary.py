@@ -1,6 +1,7 @@
 """The primary call of a step: ask the executor, hold its answer to the contract, put both in the row."""
 
 import json
+import logging
 import time
 import uuid
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
 from django.utils import timezone
 
 from runs import answer, events, executors
@@ -20,7 +21,10 @@ from runs.executors.base import Call, Executor, ExecutorError, Reply, TraceEvent
 from runs.models import Run, RunEvent, Step
 from runs.storable import storable, storable_count, storable_name, storable_text
 
+logger = logging.getLogger(__name__)
+
 LIVE_AFTER = 0.5  # seconds: a call that lasts longer shows its trace while it runs
+LIVE_AT_MOST = 2_000  # events of one call; a flood of them shall not fill the log
 EXCERPT = 300  # characters of a trace event shown in the log; the whole of it is in the step's trace
 
 
@@ -131,15 +135,26 @@ class LiveTrace:
         self._run_id: uuid.UUID = run.id
         self._step_name = step_name
         self._written = time.monotonic()
+        self._left = LIVE_AT_MOST
         self._waiting: list[tuple[datetime, TraceEvent]] = []
 
     def add(self, trace_event: TraceEvent) -> None:
-        self._waiting.append((timezone.now(), trace_event))
-        if time.monotonic() - self._written > LIVE_AFTER:
-            events.write([self._row(at, item) for at, item in self._waiting])
-            self._waiting.clear()
+        self._left -= 1
+        if self._left >= 0:
+            self._waiting.append((timezone.now(), trace_event))
+        if self._waiting and time.monotonic() - self._written > LIVE_AFTER:
+            self._write()
             self._written = time.monotonic()
-            release_connection()
+
+    def _write(self) -> None:
+        try:
+            events.write([self._row(at, item) for at, item in self._waiting])
+        except Error as error:
+            # The log can miss lines; the agent's work must not be lost with them. The trace is kept in the step.
+            logger.warning("the live trace of run %s misses lines: %s", self._run_id, error)
+            connection.close()
+        self._waiting.clear()
+        release_connection()
 
     def _row(self, at: datetime, item: TraceEvent) -> RunEvent:
         kind = str(item.get("type", "event"))
