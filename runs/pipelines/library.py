@@ -80,8 +80,7 @@ class Library:
         path = next(p for p in sorted(self._directory.iterdir()) if p.stem == name and p.suffix in (".yaml", ".yml"))
         label = f"{self._directory.name}/{path.name}"
         try:
-            with path.open("rb") as file:
-                data, mark = yamlfile.parse(yamlfile.decode(file.read(yamlfile.MAX_BYTES + 1)))
+            data, mark = yamlfile.parse(yamlfile.decode(yamlfile.read(path)))
         except OSError as error:
             return LibraryStep(label, problems=[Problem(label, 0, "", f"cannot be read: {error.strerror}")])
         except YamlProblem as error:

@@ -56,9 +56,7 @@ def load_directory(directory: Path, library: Library) -> list[Loaded]:
 def load_file(path: Path, label: str, library: Library) -> Loaded:
     """``label`` is how the file is called in problems and in the database."""
     try:
-        # One byte past the limit is enough to know it is too long, whatever the file turns out to be.
-        with path.open("rb") as file:
-            raw = file.read(yamlfile.MAX_BYTES + 1)
+        raw = yamlfile.read(path)
     except OSError as error:
         problem = Problem(label, 0, "", f"cannot be read: {error.strerror or error}")
         return Loaded(label, path.stem, problems=[problem])

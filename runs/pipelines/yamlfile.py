@@ -5,9 +5,11 @@ to are counted before anything is built. Scalars follow YAML 1.2's core schema: 
 texts, ``1e3`` is a number.
 """
 
+import errno
 import math
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -69,6 +71,17 @@ class _Open:
     key: str | None = None
     key_line: int = 0
     merged: set[str] = field(default_factory=set)
+
+
+def read(path: Path) -> bytes:
+    """The file's bytes, one past MAX_BYTES at most: enough to know that it is too long.
+
+    Raises OSError, also for a pipe or a device, which might keep its reader waiting for ever.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def decode(raw: bytes) -> str:

@@ -1,5 +1,6 @@
 """Problems of files: each has file, line, field and what was expected; the step library; names in texts."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,12 @@ def test_a_directory_instead_of_a_file_is_a_problem(tmp_path):
     (tmp_path / "a.yaml").mkdir()
     [problem] = load_file(tmp_path / "a.yaml", "a.yaml", Library(tmp_path)).problems
     assert problem.message.startswith("cannot be read: Is a directory")
+
+
+def test_a_pipe_instead_of_a_file_is_a_problem_and_nobody_waits_for_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    loaded = load_file(tmp_path / "pipe.yaml", "pipe.yaml", Library(tmp_path))
+    assert [problem.message for problem in loaded.problems] == ["cannot be read: it is no regular file"]
 
 
 def test_a_file_far_too_long_is_not_read_to_its_end(tmp_path):
