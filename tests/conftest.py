@@ -45,6 +45,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(LOCALHOST)  # the broker is a real one there, and whatever commits may publish
 
 
+@pytest.fixture
+def service(settings: Any) -> Callable[..., None]:
+    """``service(limits={"answer_bytes": 2000})``: the service configuration with these fields changed."""
+
+    def change(**sections: dict[str, object]) -> None:
+        changed = {name: getattr(settings.SERVICE, name).model_copy(update=fields) for name, fields in sections.items()}
+        settings.SERVICE = settings.SERVICE.model_copy(update=changed)
+
+    return change
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Postgres:
     """A PostgreSQL server apart from the test database; ``postgres.url("name")``."""

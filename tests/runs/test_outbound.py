@@ -14,15 +14,14 @@ pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
 
 @pytest.fixture(autouse=True)
-def _loopback_is_listed(settings):
-    allow(settings, "127.0.0.1/32")
+def _loopback_is_listed(service):
+    allow(service, "127.0.0.1/32")
     yield
     outbound._pool.close()
 
 
-def allow(settings, *networks):
-    listed = settings.SERVICE.outbound.model_copy(update={"allow_private": [ip_network(text) for text in networks]})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"outbound": listed})
+def allow(service, *networks):
+    service(outbound={"allow_private": [ip_network(text) for text in networks]})
 
 
 def ask(url, *, method="POST", timeout=5.0, stop=None, max_bytes=100_000, **kwargs):
@@ -112,8 +111,8 @@ def test_urls_that_are_refused(url, message):
         "[::1]",
     ],
 )
-def test_loopback_in_any_spelling_is_refused_unless_listed(settings, host):
-    allow(settings)
+def test_loopback_in_any_spelling_is_refused_unless_listed(service, host):
+    allow(service)
     error = refused(f"http://{host}:1/")
     assert "may not be reached" in str(error)
     assert "outbound.allow_private" in str(error)
@@ -123,8 +122,8 @@ def test_loopback_in_any_spelling_is_refused_unless_listed(settings, host):
 @pytest.mark.parametrize(
     "host", ["169.254.169.254", "2852039166", "0xa9fea9fe", "[::ffff:169.254.169.254]", "0.0.0.0", "0"]
 )
-def test_metadata_and_unspecified_addresses_are_refused_even_if_listed(settings, host):
-    allow(settings, "0.0.0.0/0", "::/0")
+def test_metadata_and_unspecified_addresses_are_refused_even_if_listed(service, host):
+    allow(service, "0.0.0.0/0", "::/0")
     assert "may not be reached" in str(refused(f"http://{host}:1/"))
 
 
@@ -181,8 +180,8 @@ def test_a_resolver_that_hangs_is_left_behind(monkeypatch):
     hang.set()
 
 
-def test_trusted_urls_are_not_checked(settings):
-    allow(settings)
+def test_trusted_urls_are_not_checked(service):
+    allow(service)
     with FakeHttp([response()]).running() as server:
         assert ask(server.url, trusted=True).text == "fine"
 

@@ -141,9 +141,8 @@ def test_too_large(client, settings):
     assert str(limit) in answer.json()["error"]
 
 
-def test_backlog_full(client, settings):
-    limits = settings.SERVICE.limits.model_copy(update={"backlog": 1})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"limits": limits})
+def test_backlog_full(client, service):
+    service(limits={"backlog": 1})
     pipeline()
     assert post(client, payload={"pipeline": "triage"}).status_code == 202
     refused = post(client, payload={"pipeline": "triage"})

@@ -74,9 +74,8 @@ def test_the_definition_that_cannot_be_had_is_told(pipelines: Pipelines, tmp_pat
 
 
 @pytest.mark.parametrize(("evidence", "trust"), [("all", 0.5), ("production", 0.9)])
-def test_the_service_says_whose_labels_count(pipelines: Pipelines, settings: Any, evidence: str, trust: float) -> None:
-    calibration = settings.SERVICE.calibration.model_copy(update={"evidence": evidence})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"calibration": calibration})
+def test_the_service_says_whose_labels_count(pipelines: Pipelines, service: Any, evidence: str, trust: float) -> None:
+    service(calibration={"evidence": evidence})
     pipelines.write("one", enforced())
     mark_alike(steps_of(pipelines.run("one"))["look"], label=0.5, count=20, stage="testing")
     assert steps_of(pipelines.run("one"))["look"].combined_trust == trust

@@ -7,17 +7,6 @@ from tests.fakes.gateway import FakeGateway, Script, running
 
 
 @pytest.fixture
-def service(settings: LazySettings) -> Callable[..., None]:
-    """``service(limits={"answer_bytes": 2000})``: the service configuration with these fields changed."""
-
-    def change(**sections: dict[str, object]) -> None:
-        changed = {name: getattr(settings.SERVICE, name).model_copy(update=fields) for name, fields in sections.items()}
-        settings.SERVICE = settings.SERVICE.model_copy(update=changed)
-
-    return change
-
-
-@pytest.fixture
 def gateway(settings: LazySettings, service: Callable[..., None]) -> Iterator[FakeGateway]:
     """A running gateway that the service is configured to use, with the token "sesame"; add to ``agents`` at will."""
     with running(FakeGateway({"triage": Script()}, token="sesame")) as gateway:

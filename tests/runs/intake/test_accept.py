@@ -17,12 +17,6 @@ on_commit = pytest.mark.django_db(transaction=True)
 pytestmark = pytest.mark.django_db
 
 
-def limits(settings, **changes):
-    settings.SERVICE = settings.SERVICE.model_copy(
-        update={"limits": settings.SERVICE.limits.model_copy(update=changes)}
-    )
-
-
 @on_commit
 def test_run_is_stored_with_its_event_and_published(published):
     version = pipeline()
@@ -142,8 +136,8 @@ def test_payload_too_deep_to_walk_is_refused():
 # The backlog ---------------------------------------------------------------------------------
 
 
-def test_full_backlog_refuses_but_still_answers_duplicates(settings):
-    limits(settings, backlog=2)
+def test_full_backlog_refuses_but_still_answers_duplicates(service):
+    service(limits={"backlog": 2})
     pipeline()
     first = post(keyed("1"))
     post(keyed("2"))
@@ -154,8 +148,8 @@ def test_full_backlog_refuses_but_still_answers_duplicates(settings):
     assert Run.objects.count() == 2
 
 
-def test_running_runs_are_no_backlog(settings):
-    limits(settings, backlog=1)
+def test_running_runs_are_no_backlog(service):
+    service(limits={"backlog": 1})
     pipeline()
     post()
     Run.objects.update(status=RunStatus.RUNNING)
@@ -163,8 +157,8 @@ def test_running_runs_are_no_backlog(settings):
     assert post().status == "accepted"
 
 
-def test_backlog_is_counted_once_a_second(settings, monkeypatch, django_assert_num_queries):
-    limits(settings, backlog=3)
+def test_backlog_is_counted_once_a_second(service, monkeypatch, django_assert_num_queries):
+    service(limits={"backlog": 3})
     clock = [100.0]
     monkeypatch.setattr(backlog, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with django_assert_num_queries(1):

@@ -16,19 +16,18 @@ DOUBLING = (
 )
 
 
-def limit(settings, seconds: float) -> None:
-    limits = settings.SERVICE.limits.model_copy(update={"template_seconds": seconds, "template_output_chars": 200_000})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"limits": limits})
+def limit(service, seconds: float) -> None:
+    service(limits={"template_seconds": seconds, "template_output_chars": 200_000})
 
 
 @pytest.fixture(autouse=True)
-def _small_limits(settings):
-    limit(settings, 60)
+def _small_limits(service):
+    limit(service, 60)
 
 
 @pytest.fixture
-def _short_time(settings):
-    limit(settings, SECONDS)
+def _short_time(service):
+    limit(service, SECONDS)
 
 
 def stopped(template: str, context=None, how=render) -> str:

@@ -50,9 +50,8 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def _local_addresses_are_allowed(settings: Any) -> None:
-    outbound = settings.SERVICE.outbound.model_copy(update={"allow_private": [ip_network("127.0.0.0/8")]})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"outbound": outbound})
+def _local_addresses_are_allowed(service: Any) -> None:
+    service(outbound={"allow_private": [ip_network("127.0.0.0/8")]})
     Handler.seen.clear()
 
 
@@ -137,9 +136,8 @@ def test_late_unreachable_and_forbidden_have_failed(url: str) -> None:
         assert outcome.error
 
 
-def test_private_addresses_are_closed_by_default(url: str, settings: Any) -> None:
-    outbound = settings.SERVICE.outbound.model_copy(update={"allow_private": []})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"outbound": outbound})
+def test_private_addresses_are_closed_by_default(url: str, service: Any) -> None:
+    service(outbound={"allow_private": []})
     outcome = ask(f"{url}/json")
     assert (outcome.state, outcome.passed) == ("failed", False)
     assert not Handler.seen

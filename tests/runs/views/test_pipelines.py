@@ -164,9 +164,8 @@ def test_a_payload_that_cannot_be_used_keeps_what_was_typed(
     assert not Run.objects.exists()
 
 
-def test_a_payload_has_the_same_limit_as_everywhere(operator: Client, startable: str, settings: Any) -> None:
-    limits = settings.SERVICE.limits.model_copy(update={"payload_bytes": 1_000})
-    settings.SERVICE = settings.SERVICE.model_copy(update={"limits": limits})
+def test_a_payload_has_the_same_limit_as_everywhere(operator: Client, startable: str, service: Any) -> None:
+    service(limits={"payload_bytes": 1_000})
     response = operator.post("/ui/pipelines/p/run", {"payload": '{"summary": "%s"}' % ("x" * 1_000)})
     assert response.status_code == 400
     assert "larger than 1000 bytes" in response.content.decode()
