@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from runs.engine.work import Work
+
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -13,3 +15,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [*ask_for.split(), "-keyout", "key", "-out", "cert", "-addext", names]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
+    """The works published, instead of a broker (which tests/integration has)."""
+    sent: list[Work] = []
+    monkeypatch.setattr("runs.engine.publish._send", lambda works, *_, **__: sent.extend(works))
+    return sent

@@ -1,3 +1,3 @@
-from tests.runs.intake.conftest import fresh_memory, published
+from tests.runs.intake.conftest import fresh_memory, no_broker
 
-__all__ = ["fresh_memory", "published"]
+__all__ = ["fresh_memory", "no_broker"]

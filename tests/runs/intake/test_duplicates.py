@@ -139,7 +139,7 @@ def test_five_equal_posts_at_once_are_one_run(published):
 def test_five_equal_posts_at_once_are_one_run_though_it_ends_at_once(monkeypatch):
     """Each accepted run has ended before the next post can see it in flight."""
     pipeline()
-    monkeypatch.setattr("runs.engine.publish._send", lambda works, delay: end(works[0].id))
+    monkeypatch.setattr("runs.engine.publish._send", lambda works, *_, **__: end(works[0].id))
     answers = at_once(5, lambda _: post(keyed()))
     assert len({answer.run_id for answer in answers}) == 1
     assert Run.objects.count() == 1

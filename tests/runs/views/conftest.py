@@ -1,7 +1,6 @@
 import pytest
 from django.test import Client
 
-from runs.engine.work import Work
 from tests import factories
 
 
@@ -17,11 +16,3 @@ def operator(db: None) -> Client:
     client = Client()
     client.force_login(factories.user("olga", role="operator"))
     return client
-
-
-@pytest.fixture
-def published(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
-    """The works published, instead of a broker (which tests/integration has)."""
-    sent: list[Work] = []
-    monkeypatch.setattr("runs.engine.publish._send", lambda works, delay: sent.extend(works))
-    return sent
