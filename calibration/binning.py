@@ -28,9 +28,9 @@ def bins_of(width: float | str) -> int:
     try:
         count = 1 / Fraction(str(width))
     except (ValueError, ZeroDivisionError) as error:
-        raise ValueError(f"must be a number that can divide 1, not {width!r}") from error
+        raise ValueError(f"bin_width must be a number that divides 1, not {width!r}") from error
     if count.denominator != 1 or not 1 <= count <= MILLION:
-        raise ValueError(f"must divide 1 exactly (0.1, 0.05, 0.2, 0.25 ...), not {width!r}")
+        raise ValueError(f"bin_width must divide 1 exactly (0.1, 0.05, 0.2, 0.25 ...), not {width!r}")
     return count.numerator
 
 

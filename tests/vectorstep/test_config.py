@@ -50,7 +50,7 @@ def test_a_variable_that_is_not_set_is_named(load):
         ("calibration: {n_mim: 20}", "calibration.n_mim: there is no such field"),
         ("calibration: {n_min: 0}", "calibration.n_min: Input should be greater than or equal to 1"),
         ("calibration: {n_min: many}", "calibration.n_min: Input should be a valid integer"),
-        ("calibration: {bin_width: 0.3}", "calibration.bin_width: Value error, must divide 1 exactly"),
+        ("calibration: {bin_width: 0.3}", "calibration.bin_width: Value error, bin_width must divide 1 exactly"),
         ("calibration: {evidence: some}", "calibration.evidence: Input should be 'all' or 'production'"),
         ("limits: {payload_bytes: 1}", "limits.payload_bytes: Input should be greater than or equal to 1000"),
         ("outbound: {allow_private: [10.0.0.0/99]}", "outbound.allow_private.0"),
