@@ -29,7 +29,7 @@ def publish(*works: Work, delay: float = 0, insist: bool = False) -> None:
     A broker that is down is no error: the sweeper publishes again from the database. ``insist``:
     also when the broker was down a moment ago.
     """
-    transaction.on_commit(lambda: _send(works, delay, insist=insist))
+    transaction.on_commit(lambda: _send(works, delay, insist))
 
 
 def publish_snapshot(step_id: uuid.UUID) -> None:
@@ -37,7 +37,7 @@ def publish_snapshot(step_id: uuid.UUID) -> None:
     transaction.on_commit(lambda: _apply("runs.tasks.snapshot", str(step_id)))
 
 
-def _send(works: tuple[Work, ...], delay: float, *, insist: bool) -> None:
+def _send(works: tuple[Work, ...], delay: float, insist: bool) -> None:
     for work in works:
         if not _apply("runs.tasks.do", work.kind, str(work.id), delay=delay, insist=insist):
             return
