@@ -5,6 +5,8 @@ import json
 
 from tests.bench import engine
 
+LOADS = ["plain", "signals", "shell", "slow"]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
@@ -14,11 +16,11 @@ def main() -> None:
     bench.add_argument("--runs", type=int, default=500)
     bench.add_argument("--at-once", type=int, default=10)
     bench.add_argument("--workers", type=int, default=2, help="worker processes; script/server starts two on two cores")
-    bench.add_argument("--only", choices=["plain", "signals", "slow"], help="one of the three loads")
+    bench.add_argument("--only", choices=LOADS, help="one of the loads")
     bench.add_argument("--json", action="store_true", help="print one JSON object per measurement")
     arguments = parser.parse_args()
     databases = ["sqlite", "postgresql"] if arguments.database == "both" else [arguments.database]
-    loads = [arguments.only] if arguments.only else ["plain", "signals", "slow"]
+    loads = [arguments.only] if arguments.only else LOADS
     for database in databases:
         with engine.Stack(database, workers=arguments.workers) as stack:
             for load in loads:

@@ -93,11 +93,11 @@ class Stack:
         return process
 
     def _warm_up(self) -> None:
-        for pipeline in ("bench-plain", "bench-signals"):
+        for pipeline in ("bench-plain", "bench-signals", "bench-shell"):
             self._drive(pipeline, 20, 2)
 
     def measure(self, load: str, *, runs: int, at_once: int) -> dict[str, Any]:
-        """One load: plain, signals or slow (a hundred agents that take two seconds, at once)."""
+        """One load: plain, signals, shell, or slow (a hundred agents that take a second, at once)."""
         if load == "slow":
             return {"database": self.database, "load": load, **self._drive("bench-slow", 100, 100)}
         alone = self._drive(f"bench-{load}", 60, 1)

@@ -1,4 +1,4 @@
-"""The pipelines of the bench: three steps, plain, with every signal, and slow."""
+"""The pipelines of the bench: three steps, plain, with every signal (its check a webhook or a shell), and slow."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,8 @@ def write_pipelines(folder: Path, gateway_port: int) -> None:
     (folder / "steps").mkdir()
     for name, agent, extra in (
         ("plain", "instant", {}),
-        ("signals", "tracing", _signals()),
+        ("signals", "tracing", _signals(_webhook_check(gateway_port))),
+        ("shell", "tracing", _signals({"type": "shell", "name": "true", "run": "true"})),
         ("slow", "slow", {}),
     ):
         steps = [_step(f"step-{number}", agent, extra) for number in range(1, 2 if name == "slow" else 4)]
@@ -48,10 +49,14 @@ def _config(agent: str) -> dict[str, Any]:
     return {"agent": agent, "session_key": f"agent:{agent}:{{{{ pipeline_run_id }}}}"}
 
 
-def _signals() -> dict[str, Any]:
+def _signals(check: dict[str, Any]) -> dict[str, Any]:
     return {
         "verifier": {"executor": "gateway", "executor_config": _config("critic")},
         "grounding": {"executor_config": _config("grounding-judge")},
-        "deterministic_checks": [{"type": "shell", "name": "true", "run": "true"}],
+        "deterministic_checks": [check],
         "calibration": {"enforce": True},
     }
+
+
+def _webhook_check(gateway_port: int) -> dict[str, Any]:
+    return {"type": "webhook", "name": "alive", "method": "GET", "url": f"http://127.0.0.1:{gateway_port}/health"}
