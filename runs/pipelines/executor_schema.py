@@ -45,7 +45,7 @@ class GatewayConfig(Strict):
 class WebhookConfig(Strict):
     url: Url
     method: Method = "POST"
-    content_type: Text | None = None
+    content_type: Text = "application/json"
     headers: Headers = {}
     timeout_seconds: Seconds = 30
 
