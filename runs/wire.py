@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
+from ipaddress import ip_address
 from typing import Generic, Protocol, TypeVar
 
 from runs.calling import Deadline, Stop
@@ -206,6 +207,9 @@ def resolve(host: str, port: int, guard: Guard) -> list[str]:
 
     Raises OSError for a name that has none, UnicodeError for one that is no name, Stopped, TimeoutError.
     """
+    # An address in its plain spelling needs no look-up, and so no thread that can be left behind.
+    with contextlib.suppress(ValueError):
+        return [str(ip_address(host))]
     found: list[list[str] | Exception] = []
     done = threading.Event()
 
