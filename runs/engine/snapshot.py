@@ -9,6 +9,7 @@ from runs import executors
 from runs.engine.state import load
 from runs.executors.base import AgentDefinition, ExecutorError
 from runs.models import Step
+from runs.storable import storable_text
 
 
 def snapshot(step_id: uuid.UUID) -> None:
@@ -20,8 +21,11 @@ def snapshot(step_id: uuid.UUID) -> None:
 
     def fetch() -> AgentDefinition | str:
         try:
-            return executors.get(row.executor).describe(config) or "This executor tells no definition."
+            told = executors.get(row.executor).describe(config)
         except ExecutorError as error:
-            return f"The definition could not be had: {error}"
+            return storable_text(f"The definition could not be had: {error}")
+        if told is None:
+            return "This executor tells no definition."
+        return AgentDefinition(told.version, soul=storable_text(told.soul), config=storable_text(told.config))
 
     versions.see_agent(agent=row.agent, version=row.agent_version, fetch=fetch, now=timezone.now())

@@ -15,7 +15,7 @@ from runs.engine.work import Work
 from runs.models import RunEvent, StepStatus
 from runs.pipelines import templating
 
-RETRY_AT_MOST = 300.0  # seconds between two tries, however often exponential backoff has doubled
+RETRY_AT_MOST = 300.0  # seconds to which exponential backoff doubles the pause; a longer one that was written stays
 RAW_EXCERPT = 2_000  # characters of a refused answer kept in the log; the last one is kept whole in its step
 
 
@@ -130,7 +130,7 @@ def _again_or_fail(claimed: Claimed, failure: primary.Failed) -> Claimed | None:
     if retry is None or not _may_retry(claimed, failure):
         return end(claimed, StepStatus.FAILED, failure.message)
     delay = retry.delay_seconds * (2 ** (row.tries - 1) if retry.backoff == "exponential" else 1)
-    delay = min(delay, RETRY_AT_MOST)
+    delay = min(delay, max(RETRY_AT_MOST, retry.delay_seconds))
     now = timezone.now()
     told = event(
         claimed,
