@@ -119,9 +119,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
-# How many worker processes script/server starts. A Python process computes on one core; on SQLite, where one writes
-# at a time, a second one only makes accepting a payload wait longer.
-WORKERS = env.number("VECTORSTEP_WORKERS", 1 if ON_SQLITE else min(2, os.cpu_count() or 1))
+# How many worker processes script/server starts: a Python process computes on one core.
+WORKERS = env.number("VECTORSTEP_WORKERS", min(2, os.cpu_count() or 1))
 CELERY_WORKER_CONCURRENCY = env.number("VECTORSTEP_WORKER_THREADS", 128)
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False

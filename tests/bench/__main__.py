@@ -15,14 +15,14 @@ def main() -> None:
     bench.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     bench.add_argument("--runs", type=int, default=500)
     bench.add_argument("--at-once", type=int, default=10)
-    bench.add_argument("--workers", type=int, help="worker processes; as script/server starts them unless given")
+    bench.add_argument("--workers", type=int, default=2, help="worker processes; two is what script/server starts")
     bench.add_argument("--only", choices=LOADS, help="one of the loads")
     bench.add_argument("--json", action="store_true", help="print one JSON object per measurement")
     arguments = parser.parse_args()
     databases = ["sqlite", "postgresql"] if arguments.database == "both" else [arguments.database]
     loads = [arguments.only] if arguments.only else LOADS
     for database in databases:
-        with engine.Stack(database, workers=arguments.workers or {"sqlite": 1, "postgresql": 2}[database]) as stack:
+        with engine.Stack(database, workers=arguments.workers) as stack:
             for load in loads:
                 result = stack.measure(load, runs=arguments.runs, at_once=arguments.at_once)
                 print(json.dumps(result) if arguments.json else engine.describe(result), flush=True)  # noqa: T201
