@@ -1,17 +1,27 @@
 """Identifiers that sort by the time they were made (UUID version 7, RFC 9562 section 5.7)."""
 
 import os
+import threading
 import time
 import uuid
+
+_lock = threading.Lock()
+_last = 0
 from datetime import datetime
 
 
 def new_id() -> uuid.UUID:
-    """48 bits of milliseconds, then random bits: new rows land side by side in the index."""
+    """48 bits of milliseconds, then random bits; each higher than the one before in this process.
+
+    New rows land side by side in the index, and two of the same millisecond keep their order.
+    """
+    global _last  # noqa: PLW0603  (one order for the whole process)
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
     value = value & ~(0xF << 76) | (0x7 << 76)
     value = value & ~(0x3 << 62) | (0x2 << 62)
+    with _lock:
+        _last = value = max(value, _last + 1)
     return uuid.UUID(int=value)
 
 
