@@ -4,10 +4,10 @@ import os
 import threading
 import time
 import uuid
+from datetime import datetime
 
 _lock = threading.Lock()
 _last = 0
-from datetime import datetime
 
 
 def new_id() -> uuid.UUID:
