@@ -64,15 +64,16 @@ async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     given = request.headers.get("Last-Event-ID") or request.GET.get("after") or "0"
     if not (given.isascii() and given.isdigit() and len(given) < 19):
         return HttpResponseBadRequest("after must be the id of an event: a whole number")
+    # The login was looked up in the request's own thread, whose connection would stay out of the pool until the
+    # stream ends: as many open tails as the pool has connections would stop every page. Let go before asking for
+    # another one, or that many tails opened at once would wait for each other.
+    await sync_to_async(_let_go)()
     status = await _in_thread(partial(_status, run_id))
     if status is None:
         return HttpResponse("no such run", status=404, content_type="text/plain")
     response = StreamingHttpResponse(_stream(run_id, int(given)), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
-    # The login was looked up in the request's own thread, whose connection would stay out of the pool until the
-    # stream ends: as many open tails as the pool has connections would stop every page.
-    await sync_to_async(_let_go)()
     return response
 
 
