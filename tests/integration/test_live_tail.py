@@ -101,14 +101,14 @@ def test_many_open_tails_do_not_slow_a_page(signed_in: httpx.Client) -> None:
     def tail() -> None:
         with signed_in.stream("GET", f"/ui/runs/{run.id}/events") as response:
             next(messages(response))
-            opened.wait(60)
-            hold.wait(60)
+            opened.wait(20)
+            hold.wait(20)
 
     threads = [threading.Thread(target=tail) for _ in range(30)]
     for thread in threads:
         thread.start()
     try:
-        opened.wait(60)
+        opened.wait(20)
         page = signed_in.get("/ui/runs")
         assert page.status_code == 200
         assert page.elapsed.total_seconds() < 2
