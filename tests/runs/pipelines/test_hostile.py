@@ -77,7 +77,7 @@ def test_work_without_output_is_stopped_by_the_clock(template):
 
 @pytest.mark.usefixtures("_short_time")
 def test_the_message_names_the_line_of_the_template():
-    nested = "Hello\n\n{% for i in range(99999) %}\n{% for j in range(99999) %}{% endfor %}{% endfor %}"
+    nested = "Hello\n\n\n{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     assert stopped(nested).startswith("line 4: took longer")
 
 
