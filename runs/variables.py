@@ -10,13 +10,17 @@ class NotSet(LookupError):
     """A variable that is named has no value and no default; the message names it."""
 
 
-def expanded(text: str, environ: Mapping[str, str], *, write: Callable[[str], str] = str) -> str:
-    """``text`` with each variable replaced by ``write`` of its value.
+def expanded(
+    text: str, environ: Mapping[str, str], *, tell: Callable[[str], None], write: Callable[[str], str] = str
+) -> str:
+    """``text`` with each variable replaced by ``write`` of its value; ``tell`` is told each that ``environ`` holds.
 
     Never for text from elsewhere: data that happens to hold ``${SECRET}`` would be expanded. Raises NotSet.
     """
 
     def replace(found: re.Match[str]) -> str:
+        if found[1] in environ:
+            tell(environ[found[1]])
         value = environ.get(found[1], found[2])
         if value is None:
             raise NotSet(f"${{{found[1]}}} is not set in the environment; set it, or write ${{{found[1]}:-default}}")

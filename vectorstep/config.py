@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from calibration.binning import bins_of
+from runs import redaction
 from runs.variables import NotSet, expanded
 from vectorstep.env import BadEnvironment
 
@@ -75,7 +76,7 @@ class Service(Section):
 def _expand(value: Any, environ: Mapping[str, str]) -> Any:
     """``${NAME}`` or ``${NAME:-default}`` in every text of the file. Raises NotSet."""
     if isinstance(value, str):
-        return expanded(value, environ)
+        return expanded(value, environ, tell=redaction.learn)
     if isinstance(value, dict):
         return {key: _expand(item, environ) for key, item in value.items()}
     if isinstance(value, list):

@@ -17,6 +17,7 @@ from jinja2.exceptions import TemplateRuntimeError
 from jinja2.parser import Parser
 from jinja2.runtime import Undefined
 
+from runs import redaction
 from runs.pipelines.budget import Budget, TemplateError, spending
 from runs.pipelines.sandbox import Sandbox
 from runs.pipelines.shell_words import ShellText, ShellTextError
@@ -221,7 +222,7 @@ def render_with_env(template: str, context: Mapping[str, Any]) -> Rendered:
         return f"{{{{ {name} }}}}"
 
     try:
-        held = expanded(template, os.environ, write=hold)
+        held = expanded(template, os.environ, tell=redaction.learn, write=hold)
     except NotSet as error:
         raise TemplateError(str(error)) from error
     return render(held, {**context, **values})
