@@ -83,4 +83,8 @@ def _stuck_runs(now: datetime) -> list[Work]:
     stuck = Run.objects.filter(
         ~Exists(unfinished), status=RunStatus.RUNNING, started_at__lt=now - STUCK_AFTER, wake_at=None
     )
-    return [Work("run", id_) for id_ in stuck.order_by("id").values_list("id", flat=True)[:BATCH]]
+    ids = list(stuck.order_by("id").values_list("id", flat=True)[:BATCH])
+    if ids:
+        # Whoever takes one on clears this; until then it is a due run like any other.
+        stuck.filter(id__in=ids).update(wake_at=now + PATIENCE)
+    return [Work("run", id_) for id_ in ids]

@@ -77,3 +77,12 @@ def test_a_running_run_with_nothing_under_way_is_found(published):
     a_step(busy, status=StepStatus.RUNNING, leased=True, wake_at=NOW + timedelta(hours=1))
     assert sweeper.sweep(now=NOW + timedelta(seconds=16)) == 1
     assert published == [Work("run", run.id)]
+    busy.refresh_from_db()
+    assert busy.wake_at is None
+
+
+def test_a_stuck_run_is_published_again_but_not_each_second(published):
+    run = a_run(started_at=NOW)
+    found = [sweeper.sweep(now=NOW + timedelta(seconds=second)) for second in range(14, 50)]
+    assert [second for second, count in enumerate(found, start=14) if count] == [16, 47]
+    assert published == [Work("run", run.id)] * 2
