@@ -6,6 +6,8 @@ import time
 import uuid
 from datetime import datetime
 
+# A run's id is made after its payload was resolved, well within this of the time it was triggered.
+MADE_WITHIN_MS = 60_000
 _lock = threading.Lock()
 _last = 0
 
@@ -27,4 +29,13 @@ def new_id() -> uuid.UUID:
 
 def first_at(moment: datetime) -> uuid.UUID:
     """The lowest id that can have been made at ``moment``: it bounds a walk through rows in the order of their ids."""
-    return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
+    return uuid.UUID(int=_milliseconds(moment) << 80)
+
+
+def last_of(moment: datetime) -> uuid.UUID:
+    """An id above that of every run triggered by ``moment``, whose id was made moments after: the other bound."""
+    return uuid.UUID(int=(_milliseconds(moment) + MADE_WITHIN_MS) << 80)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return max(0, int(moment.timestamp() * 1000))

@@ -17,7 +17,7 @@ from runs.access.roles import name_of
 from runs.api import bodies, parameters
 from runs.api.errors import Conflict, ErrorBody
 from runs.engine.closing import cancel
-from runs.ids import first_at
+from runs.ids import first_at, last_of
 from runs.models import Role, Run, RunEvent, RunStatus, Signal, Step
 from runs.models.run import STAGES
 
@@ -68,17 +68,18 @@ def _newest(runs: QuerySet[Run], statuses: list[str], count: int) -> list[Run]:
 
 
 def _filtered(query: QueryDict) -> QuerySet[Run]:
-    since = parameters.moment(query, "since")
+    since, until = parameters.moment(query, "since"), parameters.moment(query, "until")
+    bounds = [parameters.identity(query, "after"), last_of(until) if until else None]
     filters: dict[str, Any] = {
         "pipeline_name": parameters.text(query, "pipeline"),
         "stage": parameters.choice(query, "stage", STAGES),
         "team": parameters.text(query, "team"),
         "source": parameters.text(query, "source"),
         "triggered_at__gte": since,
-        # No run was triggered after its id was made.
+        "triggered_at__lt": until,
+        # No run was triggered after its id was made, or long before: the primary key bounds the walk.
         "id__gte": first_at(since) if since else None,
-        "triggered_at__lt": parameters.moment(query, "until"),
-        "id__lt": parameters.identity(query, "after"),
+        "id__lt": min((bound for bound in bounds if bound), default=None),
     }
     return Run.objects.filter(**{name: value for name, value in filters.items() if value is not None})
 

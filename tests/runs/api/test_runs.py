@@ -1,9 +1,14 @@
+import itertools
+import uuid
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from runs import events
+from runs.ids import first_at
 from runs.models import Role, Run, RunStatus, Signal, Step
 from tests.runs.intake_factories import NOW, bearer, pipeline
 
@@ -48,9 +53,16 @@ def operator(client):
     return Client(headers=bearer(Role.OPERATOR))
 
 
-def make_run(version, **fields) -> Run:
-    given = {"team": "payments", "source": "generic", "stage": "production", "context": {}, "triggered_at": NOW}
-    return Run.objects.create(version=version, pipeline_name=version.name, **{**given, **fields})
+_made = itertools.count()
+
+
+def make_run(version, *, triggered_at=NOW, id_at=None, **fields) -> Run:
+    """A run whose id was made when it was triggered, as that of a real one; later ones have higher ids."""
+    given = {"team": "payments", "source": "generic", "stage": "production", "context": {}}
+    id_ = uuid.UUID(int=first_at(id_at or triggered_at).int + next(_made))
+    return Run.objects.create(
+        id=id_, version=version, pipeline_name=version.name, triggered_at=triggered_at, **{**given, **fields}
+    )
 
 
 def ids(answer) -> list[str]:
@@ -108,6 +120,23 @@ def test_filters(viewer, version):
     assert found("since=2026-03-01T14:00:00+01:00") == {str(search.id)}
     assert found("until=2026-03-01T13:00:00&status=queued") == {str(plain.id)}
     assert found("pipeline=nothing") == set()
+
+
+def test_until_does_not_walk_through_the_runs_since(viewer, version):
+    make_run(version, triggered_at=NOW + timedelta(hours=2))
+    long_ago = make_run(version)
+    newest = make_run(version, triggered_at=NOW + timedelta(hours=1))
+    with CaptureQueriesContext(connection) as queries:
+        assert ids(viewer.get("/runs?until=2026-03-01T12:00:01Z")) == [str(long_ago.id)]
+    assert any('"runs_run"."id" < ' in query["sql"] for query in queries)
+    # The cursor of a page before still counts where it lies lower.
+    assert ids(viewer.get(f"/runs?until=9999-12-31T23:59:59Z&after={newest.id}")) == [str(long_ago.id)]
+    assert ids(viewer.get(f"/runs?until=2026-03-01T12:00:01Z&after={newest.id}")) == [str(long_ago.id)]
+
+
+def test_until_finds_a_run_whose_id_was_made_a_moment_later(viewer, version):
+    run = make_run(version, id_at=NOW + timedelta(seconds=59))
+    assert ids(viewer.get("/runs?until=2026-03-01T12:00:01Z")) == [str(run.id)]
 
 
 @pytest.mark.parametrize(
