@@ -7,7 +7,7 @@ from typing import Any
 
 from runs import rows
 from runs.models import RunEvent
-from runs.storable import storable, storable_text
+from runs.storable import storable, storable_reason
 
 
 def event(
@@ -24,7 +24,7 @@ def event(
     return RunEvent(
         run_id=run_id,
         kind=kind,
-        message=storable_text(message),
+        message=storable_reason(message),
         at=now,
         step_name=step_name,
         level=level,

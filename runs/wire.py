@@ -117,8 +117,8 @@ class Wire:
             except OSError:
                 guard.check()
                 raise
-            if not data:
-                guard.check()  # a stop looks like the end of the stream
+            # A stop looks like the end of the stream, and where a peer never pauses nothing here ever waits.
+            guard.check()
             return data
 
     def shake_hands(self, guard: Guard) -> None:

@@ -10,7 +10,7 @@ from runs.engine import transactions
 from runs.models import Run, RunStatus, Step, StepStatus
 from runs.models.run import IN_FLIGHT
 from runs.models.step import UNFINISHED
-from runs.storable import storable_text
+from runs.storable import storable_reason
 
 
 def cancel(*, run_id: uuid.UUID, by: str, now: datetime) -> bool:
@@ -45,7 +45,7 @@ def end_leftover(*, step_id: uuid.UUID, now: datetime) -> None:
 def _close(
     run_id: uuid.UUID, status: RunStatus, step_status: StepStatus, *, kind: str, reason: str, now: datetime
 ) -> bool:
-    reason = storable_text(reason)
+    reason = storable_reason(reason)
     closed = Run.objects.filter(id=run_id, status__in=[*IN_FLIGHT, RunStatus.ESCALATED]).update(
         status=status, reason=reason, completed_at=now, wake_at=None
     )

@@ -10,7 +10,7 @@ from runs.engine import transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
 from runs.models import Run, RunEvent, RunStatus
-from runs.storable import storable_text
+from runs.storable import storable_reason
 
 # How each rest of a run is told in its log.
 _REST = {
@@ -107,7 +107,7 @@ def _end(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:
         return []
     status = plan.end.status
     ended_at = None if status == "escalated" else now
-    reason = storable_text(plan.reason)
+    reason = storable_reason(plan.reason)
     rested = rows.update(
         Run,
         {"status": status, "reason": reason, "completed_at": ended_at, "wake_at": None},

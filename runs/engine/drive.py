@@ -14,7 +14,7 @@ from runs.engine.plan import Prepared
 from runs.engine.work import Work
 from runs.executors.base import Stopped
 from runs.models import RunStatus, Signal, Step, StepStatus
-from runs.storable import storable_text
+from runs.storable import storable_reason
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ def _carry_on(claimed: Claimed) -> Claimed | None:
 def _note_trouble(claimed: Claimed, error: Exception) -> None:
     """Leave word of a database error, if the database takes it: it is the reason should the step be given up."""
     try:
-        leases.fenced_update(claimed.lease, error=storable_text(f"{type(error).__name__}: {error}"))
+        leases.fenced_update(claimed.lease, error=storable_reason(f"{type(error).__name__}: {error}"))
     except (*NOT_OURS, DatabaseError, InterfaceError):
         logger.warning("no word could be left at step %s", claimed.row.id)
 

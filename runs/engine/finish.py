@@ -11,7 +11,7 @@ from runs import events, rows
 from runs.engine import commit, gate, leases, loop, plan, sightings
 from runs.engine.claimed import Claimed, freshly
 from runs.models import RunEvent, StepStatus
-from runs.storable import storable_text
+from runs.storable import storable_reason
 
 ANSWER_FIELDS = (*loop.PASS_FIELDS, "status", "iterations", "tries")
 DECISION_FIELDS = (
@@ -36,7 +36,7 @@ def end(claimed: Claimed, status: StepStatus, reason: str) -> Claimed | None:
     """
     row, now = claimed.row, timezone.now()
     failed = status == StepStatus.FAILED
-    row.error = storable_text(reason)
+    row.error = storable_reason(reason)
     told = event(
         claimed,
         "step.failed" if failed else "step.escalated",

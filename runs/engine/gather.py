@@ -20,7 +20,7 @@ from runs.models import Signal, SignalKind
 from runs.pipelines import schema
 from runs.signals import checks, grounding, verifier
 from runs.signals.base import Outcome, Subject
-from runs.storable import storable, storable_count, storable_name, storable_text
+from runs.storable import storable, storable_count, storable_name, storable_reason, storable_text
 
 # Ends within this many seconds of each other are written together.
 TOGETHER = 0.03
@@ -96,7 +96,7 @@ def _row(prepared: Prepared, want: Wanted, outcome: Outcome, started_at: datetim
         score=outcome.score,
         passed=outcome.passed,
         detail=storable(dict(outcome.detail)),
-        error=storable_text(outcome.error),
+        error=storable_reason(outcome.error),
         prompt=storable_text(outcome.prompt),
         raw_output=storable_text(outcome.raw_output),
         agent=outcome.agent,

@@ -10,7 +10,7 @@ from runs.engine import flow, leases
 from runs.engine.state import RunState
 from runs.models import RunEvent, Signal, Step, StepStatus
 from runs.pipelines import context, schema, templating
-from runs.storable import storable_text
+from runs.storable import storable_reason, storable_text
 
 
 @dataclass
@@ -141,7 +141,7 @@ def _new_row(state: RunState, definition: schema.Step, index: int, now: datetime
 
 def _end_at_once(row: Step, status: StepStatus, error: str, now: datetime) -> None:
     row.status = status
-    row.error = storable_text(error)
+    row.error = storable_reason(error)
     row.completed_at = now
     row.leased = False
     row.wake_at = None

@@ -41,7 +41,7 @@ class Gateway:
     def call(self, call: Call, stop: Stop, on_event: Callable[[TraceEvent], None]) -> Reply:
         params = _params(call)
         seconds = call.timeout
-        exchange = Exchange(on_event)
+        exchange = Exchange(on_event, settings.SERVICE.limits.answer_bytes)
         try:
             with Guard(Deadline(seconds), stop) as guard:
                 return _exchange(params, exchange, guard)

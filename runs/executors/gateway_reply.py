@@ -16,11 +16,14 @@ class Refused(ExecutorError):
 class Exchange:
     """The messages of one call, up to its end.
 
-    ``heard`` tells whether the Gateway has said anything about the call, ``streamed`` holds the trace events so far.
+    ``heard`` tells whether the Gateway has said anything about the call, ``streamed`` holds the trace events so far:
+    of all of them together at most ``max_bytes`` are taken.
     """
 
-    def __init__(self, on_event: Callable[[TraceEvent], None]) -> None:
+    def __init__(self, on_event: Callable[[TraceEvent], None], max_bytes: int) -> None:
         self._on_event = on_event
+        self._max_bytes = max_bytes
+        self._streamed_bytes = 0
         self.heard = False
         self.streamed: list[TraceEvent] = []
 
@@ -38,23 +41,28 @@ class Exchange:
             payload = message.get("payload")
             if not isinstance(payload, dict):
                 raise ProtocolError("sent an answer without a payload")
-            reply = self._take(payload)
+            reply = self._take(payload, connection.message_bytes)
             if reply is not None:
                 return reply
 
-    def _take(self, payload: Mapping[str, Any]) -> Reply | None:
+    def _take(self, payload: Mapping[str, Any], size: int) -> Reply | None:
         status = payload.get("status")
         if status == "ok":
             return self._finish(payload.get("result"))
         if status == "trace_event":
-            event = payload.get("event")
-            if isinstance(event, dict):
-                event = storable(event)
-                self.streamed.append(event)
-                self._on_event(event)
+            self._streamed_bytes += size
+            if self._streamed_bytes > self._max_bytes:
+                raise ProtocolError(f"sent trace events of more than {self._max_bytes} bytes (limits.answer_bytes)")
+            self._keep(payload.get("event"))
         elif status != "accepted":
             raise ProtocolError(f"answered with the unknown status {status!r}")
         return None
+
+    def _keep(self, event: Any) -> None:
+        if isinstance(event, dict):
+            event = storable(event)
+            self.streamed.append(event)
+            self._on_event(event)
 
     def _finish(self, result: Any) -> Reply:
         if not isinstance(result, dict):

@@ -34,6 +34,7 @@ class Connection:
         self._max_bytes = max_bytes
         self._frames: list[Frame] = []
         self._next_id = 0
+        self.message_bytes = 0  # the size of the message received last
         self.last_used = time.monotonic()
 
     @classmethod
@@ -74,6 +75,7 @@ class Connection:
     def receive(self, guard: Guard) -> dict[str, Any]:
         """The next message. Raises ProtocolError for anything but a JSON object, and where the peer closes."""
         text = self._receive_text(guard)
+        self.message_bytes = len(text)
         try:
             message = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -95,7 +97,8 @@ class Connection:
                 continue  # a ping is answered by the protocol; nothing else matters here
             if frame.fin and not parts:
                 return bytes(frame.data)
-            parts.append(bytes(frame.data))
+            if frame.data:
+                parts.append(bytes(frame.data))
             if frame.fin:
                 return b"".join(parts)
 

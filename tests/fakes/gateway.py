@@ -163,7 +163,7 @@ class _Peer(asyncio.Protocol):
             self.transport.abort()
             return
         self.send(_ok(identity, f'{{"status":"accepted","runId":"run-{identity}"}}'))
-        if script.delay or script.event_delay or script.silent:
+        if script.delay or script.event_delay or script.silent or script.flood:
             call = asyncio.get_running_loop().create_task(self.perform_slowly(identity, params, script))
             self.calls.add(call)
             call.add_done_callback(self.calls.discard)
@@ -177,6 +177,10 @@ class _Peer(asyncio.Protocol):
             await asyncio.sleep(script.event_delay)
             self.send(_event(identity, event))
             self.flush()
+        while script.flood and not self.transport.is_closing():
+            if self.transport.get_write_buffer_size() < 1_000_000:
+                self.transport.write(script.flood * (200_000 // len(script.flood)))
+            await asyncio.sleep(0)
         await asyncio.sleep(3600 if script.silent else script.delay)
         self.end(identity, params, script)
         self.flush()

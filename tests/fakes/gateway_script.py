@@ -35,6 +35,7 @@ class Script:
     error: str = ""  # answers ok: false
     aborted: bool = False
     raw: tuple[str | bytes, ...] = ()  # messages outside the script; bytes go out as raw TCP data
+    flood: bytes = b""  # raw TCP data sent over and over as fast as it is taken, instead of ending the call
     goodbye: bytes = b""  # raw TCP data after the end of the call
     leaves: bool = False  # drops the connection instead of accepting the call
     dies: bool = False  # drops the connection instead of ending the call

@@ -4,7 +4,15 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.storable import MAX_DEPTH, TOO_DEEP, storable, storable_count, storable_name, storable_text
+from runs.storable import (
+    MAX_DEPTH,
+    TOO_DEEP,
+    storable,
+    storable_count,
+    storable_name,
+    storable_reason,
+    storable_text,
+)
 
 
 def test_text_that_is_fit_stays_itself():
@@ -66,3 +74,9 @@ def test_a_name_stays_itself_up_to_200_bytes_and_is_cut_and_told_apart_after_tha
 
 def test_a_count_that_no_column_holds_is_not_reported():
     assert [storable_count(n) for n in (None, 0, 2**31 - 1, 2**31, -1)] == [None, 0, 2**31 - 1, None, None]
+
+
+def test_a_reason_is_cut_after_what_escapes_made_of_it():
+    assert storable_reason("x" * 2_000) == "x" * 2_000
+    assert storable_reason("x" * 2_001) == "x" * 2_000 + "…"
+    assert storable_reason("\x00" * 2_000) == ("\\u0000" * 2_000)[:2_000] + "…"
