@@ -33,6 +33,7 @@ class Connection:
         self._protocol = protocol
         self._max_bytes = max_bytes
         self._frames: list[Frame] = []
+        self._unframed = 0  # bytes received that no frame told so far has accounted for
         self._next_id = 0
         self.message_bytes = 0  # the size of the message received last
         self.last_used = time.monotonic()
@@ -62,7 +63,8 @@ class Connection:
     def is_usable(self) -> bool:
         """Whether the peer is still there and has said nothing since the last call: sorting out what it said is dearer
         than a new connection."""
-        return self._wire.waiting() is None and self._protocol.state is OPEN and not self._frames
+        said = self._frames or self._unframed  # half a frame would swallow the answer of the next call
+        return self._wire.waiting() is None and self._protocol.state is OPEN and not said
 
     def new_id(self) -> str:
         self._next_id += 1
@@ -112,11 +114,14 @@ class Connection:
             self._protocol.receive_data(data)
             self._flush(guard)  # a pong, or the answer to a close
             self._frames = self._protocol.events_received()[::-1]  # type: ignore[assignment]
+            self._unframed += len(data) - sum(map(_size, self._frames))
         return self._frames.pop()
 
     def _await_handshake(self, guard: Guard) -> None:
+        received = b""
         while True:
             data = self._wire.receive(guard)
+            received += data
             if data:
                 self._protocol.receive_data(data)
             else:
@@ -127,6 +132,8 @@ class Connection:
             if events:
                 assert isinstance(events[0], Response)
                 self._frames = events[:0:-1]  # type: ignore[assignment]
+                _, _, after_head = received.partition(b"\r\n\r\n")
+                self._unframed = len(after_head) - sum(map(_size, self._frames))
                 return
             if not data:
                 raise Closed("closed the connection before it became a WebSocket")
@@ -145,6 +152,12 @@ class Connection:
         if sent is not None and sent.code == 1009:
             return f"sent a message larger than {self._max_bytes} bytes (limits.answer_bytes)"
         return f"broke the WebSocket protocol ({self._protocol.parser_exc})"
+
+
+def _size(frame: Frame) -> int:
+    """The bytes a frame takes on the wire, from a server, which does not mask, and written as short as can be."""
+    length = len(frame.data)
+    return length + (2 if length < 126 else 4 if length < 65_536 else 10)
 
 
 def _connect(uri: WebSocketURI, guard: Guard) -> Wire:

@@ -199,9 +199,8 @@ class _Peer(asyncio.Protocol):
             self.send(_error(identity, script.error))
         else:
             self.send(_ok(identity, f'{{"status":"ok","result":{json.dumps(script.result(params))}}}'))
-        if script.goodbye:
-            self.flush()
-            self.transport.write(script.goodbye)
+        if script.goodbye:  # in one piece with the end of the call: whoever reads the one has the other
+            self.transport.write(b"".join([*self.protocol.data_to_send(), script.goodbye]))
 
 
 def _ok(identity: str, payload: str) -> str:

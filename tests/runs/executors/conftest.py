@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.conf import LazySettings
 
+from runs.executors import gateway as executor
 from tests.fakes.gateway import FakeGateway, Script, running
 
 
@@ -15,3 +16,10 @@ def gateway(settings: LazySettings, service: Callable[..., None]) -> Iterator[Fa
         )
         service(executors={"gateway": configured})
         yield gateway
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_connections() -> Iterator[None]:
+    executor._pool.close()
+    yield
+    executor._pool.close()

@@ -3,37 +3,18 @@ import socket
 import ssl
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
 from runs import executors
-from runs.executors import gateway as executor
-from runs.executors.base import Call, ExecutorError, Stop, Stopped
+from runs.executors.base import ExecutorError, Stop, Stopped
 from tests.fakes.gateway import ANSWER, TRACE, FakeGateway, Script, running
 from tests.fakes.http import FakeHttp
+from tests.runs.executors.asking import ask, refused
 
 DEEP = '{"type":"tool_call","name":"n","input":' + "[" * 500 + "]" * 500 + "}"
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "::1"])
-
-
-@pytest.fixture(autouse=True)
-def _no_kept_connections():
-    executor._pool.close()
-    yield
-    executor._pool.close()
-
-
-def ask(agent="triage", *, timeout=10.0, stop=None, on_event=None, prompt="hello", key="step-1", **config):
-    call = Call(prompt=prompt, config={"agent": agent, **config}, timeout=timeout, idempotency_key=key)
-    return executors.get("gateway").call(call, stop or Stop(), on_event or (lambda event: None))
-
-
-def refused(**kwargs):
-    with pytest.raises(ExecutorError) as caught:
-        ask(**kwargs)
-    return caught.value
 
 
 def test_an_answer_with_all_that_the_gateway_reports(gateway):
@@ -261,58 +242,6 @@ def test_a_stop_after_the_call_leaves_the_connection_alone(gateway):
     stop.set()
     ask()
     assert gateway.connections == 1
-
-
-def test_connections_are_kept_and_used_by_one_call_at_a_time(gateway):
-    for _ in range(5):
-        ask()
-    assert gateway.connections == 1
-    gateway.agents["slow"] = Script(delay=0.2)
-    threads = [threading.Thread(target=ask, args=("slow",)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert gateway.connections == 3
-
-
-def test_a_kept_connection_that_died_is_replaced(gateway, settings):
-    ask()
-    port = gateway.port
-    with restarted(gateway, port) as fresh:
-        assert ask().text == ANSWER
-        assert fresh.connections == 1
-
-
-@contextmanager
-def restarted(gateway, port):
-    """Every connection of the first gateway is dropped, and another one listens where it did."""
-    gateway.stop()
-    with running(FakeGateway({"triage": Script()}, token="sesame", port=port)) as fresh:
-        yield fresh
-
-
-def test_a_kept_connection_on_which_the_gateway_said_goodbye_is_replaced(gateway):
-    gateway.agents["leaving"] = Script(raw=(), goodbye=b"\x88\x02\x03\xe8")
-    ask("leaving")
-    assert ask().text == ANSWER
-    assert gateway.connections == 2
-
-
-def test_a_kept_connection_that_ends_before_the_call_is_accepted_is_replaced_once(gateway):
-    ask()
-    gateway.agents["leaving"] = Script(leaves=True)
-    error = refused(agent="leaving")  # on the kept connection, then on a new one, and no more
-    assert "closed the connection in the middle of the call" in str(error)
-    assert gateway.connections == 2
-    assert len(gateway.requests) == 3
-
-
-def test_a_call_that_was_accepted_is_never_made_twice(gateway):
-    gateway.agents["dying"] = Script(dies=True)
-    ask()
-    refused(agent="dying")
-    assert len(gateway.requests) == 2
 
 
 def test_nobody_listens(service, settings):

@@ -6,19 +6,10 @@ import time
 
 import pytest
 
-from runs import executors
-from runs.executors import gateway as executor
-from runs.executors.base import Call, ExecutorError, Stop
 from tests.fakes.gateway import Script
+from tests.runs.executors.asking import refused
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "::1"])
-
-
-@pytest.fixture(autouse=True)
-def _no_kept_connections():
-    executor._pool.close()
-    yield
-    executor._pool.close()
 
 
 def text_frame(message):
@@ -32,11 +23,9 @@ def payload(**fields):
 
 def refused_after(gateway, flood, *, seconds):
     gateway.agents["flood"] = Script(flood=flood)
-    call = Call(prompt="hello", config={"agent": "flood"}, timeout=seconds, idempotency_key="step-1")
     started = time.monotonic()
-    with pytest.raises(ExecutorError) as caught:
-        executors.get("gateway").call(call, Stop(), lambda event: None)
-    return caught.value, time.monotonic() - started
+    error = refused(agent="flood", timeout=seconds)
+    return error, time.monotonic() - started
 
 
 @pytest.mark.parametrize(
