@@ -1,8 +1,11 @@
 """Connections to the gateway that are kept for the next call, and those that must not be."""
 
+import threading
+from contextlib import contextmanager
+
 import pytest
 
-from tests.fakes.gateway import ANSWER, Script
+from tests.fakes.gateway import ANSWER, FakeGateway, Script, running
 from tests.runs.executors.asking import ask, refused
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "::1"])
