@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -40,20 +40,23 @@ _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live-tail")
 
 @dataclass
 class Cursor:
-    """What has been sent. ``settled`` is the id below which no more rows are expected."""
+    """What has been sent. ``settled`` is the id below which no more rows are expected.
+
+    Rows from before ``history`` settle as they are sent: their neighbours are long committed.
+    """
 
     settled: int
+    history: datetime
     sent: dict[int, float] = field(default_factory=dict)  # id -> when it was sent, on the monotonic clock
 
-    def fresh(self, rows: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
-        """The rows not sent before, which count as sent from here on."""
-        new = [row for row in rows if row["id"] not in self.sent]
-        self.sent.update((row["id"], now) for row in new)
-        old = [row_id for row_id, at in self.sent.items() if now - at > OVERLAP]
+    def note(self, rows: list[dict[str, Any]], now: float) -> None:
+        """These rows count as sent from here on."""
+        self.sent.update((row["id"], now) for row in rows)
+        old = {row_id for row_id, at in self.sent.items() if now - at > OVERLAP}
+        old.update(row["id"] for row in rows if row["at"] < self.history)
         self.settled = max([self.settled, *old])
         for row_id in old:
             del self.sent[row_id]
-        return new
 
 
 @role_required(Role.VIEWER)
@@ -79,18 +82,19 @@ async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
 
 async def _stream(run_id: uuid.UUID, after: int) -> AsyncIterator[str]:
     begun = spoke = time.monotonic()
-    cursor = Cursor(settled=after)
+    cursor = Cursor(settled=after, history=timezone.now() - timedelta(seconds=2 * OVERLAP))
     resumed = after if after else None
     yield "retry: 2000\n\n"
     while True:
         # The status is read before the events: once it says ended, the events read after it are all there are.
-        status, rows = await _in_thread(partial(_look, run_id, cursor.settled, resumed))
+        status, rows = await _in_thread(partial(look, run_id, cursor, resumed))
         resumed = None
         now = time.monotonic()
-        for row in cursor.fresh(rows, now):
+        cursor.note(rows, now)
+        for row in rows:
             spoke = now
             yield _message(row)
-        if len(rows) == BATCH:
+        if len(rows) >= BATCH:
             continue
         if status is None or status in ENDED:
             yield f"event: end\ndata: {json.dumps({'status': status})}\n\n"
@@ -103,10 +107,14 @@ async def _stream(run_id: uuid.UUID, after: int) -> AsyncIterator[str]:
         await asyncio.sleep(LOOK_EVERY if status in IN_FLIGHT else LOOK_EVERY_WAITING)
 
 
-def _look(run_id: uuid.UUID, after: int, resumed: int | None) -> tuple[str | None, list[dict[str, Any]]]:
+def look(run_id: uuid.UUID, cursor: Cursor, resumed: int | None) -> tuple[str | None, list[dict[str, Any]]]:
+    """The run's status (None: it is gone), and the next BATCH or fewer rows that were not sent."""
     status = _status(run_id)
-    rows = RunEvent.objects.filter(run_id=run_id, id__gt=after).order_by("id")
-    found: list[dict[str, Any]] = list(rows.values(*COLUMNS)[:BATCH])
+    rows = RunEvent.objects.filter(run_id=run_id, id__gt=cursor.settled).order_by("id")
+    # So many ids that a whole batch among them is new, however many were sent lately.
+    ids = rows.values_list("id", flat=True)[: len(cursor.sent) + BATCH]
+    wanted = [row_id for row_id in ids if row_id not in cursor.sent][:BATCH]
+    found: list[dict[str, Any]] = list(rows.filter(id__in=wanted).values(*COLUMNS)) if wanted else []
     if resumed is not None:
         # Rows that committed late, around the moment the reader was cut off; the page leaves out what it has.
         since = timezone.now() - timedelta(seconds=OVERLAP)
