@@ -17,6 +17,8 @@ from runs.views.run_reads import JSONArrayLength
 
 GONE_SHOWN = 50
 DESCRIPTION_HEAD = 300
+# From this many on, a field narrows the list by name.
+SEARCHED_FROM = 20
 
 
 @role_required(Role.VIEWER)
@@ -32,9 +34,14 @@ def pipelines(request: HttpRequest) -> HttpResponse:
     for row in rows:
         row.last = last.get(row.last_id)
     gone = [row for row in rows if not row.present]
+    good = [row for row in rows if row.present and row.version_id]
+    wanted = request.GET.get("name", "").strip()
     context = {
         "now": timezone.now(),
-        "good": [row for row in rows if row.present and row.version_id],
+        "good": [row for row in good if wanted.casefold() in row.name.casefold()],
+        "good_count": len(good),
+        "wanted": wanted,
+        "searched": wanted or len(good) >= SEARCHED_FROM,
         "broken": [row for row in rows if row.present and row.errors],
         "gone": gone[:GONE_SHOWN],
         "gone_left": max(0, len(gone) - GONE_SHOWN),

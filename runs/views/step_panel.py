@@ -92,6 +92,10 @@ class Panel:
     trace_events: int | None = None
 
     @property
+    def checks_passed(self) -> int:
+        return sum(check.passed is True for check in self.checks)
+
+    @property
     def in_doubt(self) -> bool:
         """Whether the explanation is open when the page opens."""
         return self.step.status in {"escalated", "aborted"}
@@ -186,7 +190,9 @@ def _claims(grounding: Signal | None) -> list[Mapping[str, Any]]:
     if grounding is None:
         return []
     claims = _detail(grounding).get("claims")
-    return [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+    found = [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+    # What nothing backs is what a reader looks for.
+    return sorted(found, key=lambda claim: bool(claim.get("supported")))
 
 
 def _stage(report: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:

@@ -75,7 +75,7 @@ def ago(moment: dt.datetime, now: dt.datetime) -> str:
     if seconds < 7 * 86400:
         return f"{seconds // 86400} d ago"
     day = f"{moment.day} {moment:%b}"
-    return day if moment.year == now.year else f"{day} {moment.year}"
+    return f"{day}, {moment:%H:%M}" if moment.year == now.year else f"{day} {moment.year}"
 
 
 def duration(seconds: float | None) -> str:

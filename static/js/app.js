@@ -4,7 +4,7 @@
 
   const MINUTE = 60, HOUR = 3600, DAY = 86400;
   const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
-  const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const longDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
   const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
@@ -65,7 +65,7 @@
       try {
         const value = JSON.parse(field.value || "{}");
         if (value === null || typeof value !== "object" || Array.isArray(value)) wrong = "The payload must be a JSON object, written in braces: {...}.";
-      } catch (error) { wrong = error.message; }
+      } catch (error) { wrong = `This is not valid JSON: ${error.message}`; }
       field.setAttribute("aria-invalid", wrong ? "true" : "false");
       if (problem) problem.textContent = wrong;
       return !wrong;

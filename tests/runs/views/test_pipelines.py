@@ -186,3 +186,23 @@ def test_reload_says_what_came_of_it(operator: Client, settings: Any, tmp_path: 
     text = unescape(response.content.decode())
     assert "1 with errors" in text
     assert "bad.yaml:2" in text
+
+
+def test_a_long_list_is_narrowed_by_name(viewer: Client) -> None:
+    for n in range(20):
+        factories.pipeline(f"refund-{n:02}")
+    assert "Contains" in html(viewer, "/ui/pipelines")
+    text = html(viewer, "/ui/pipelines?name=REFUND-07")
+    assert "20 pipelines ready" in text
+    assert "/ui/pipelines/refund-07" in text
+    assert "/ui/pipelines/refund-08" not in text
+    assert "No name contains" in html(viewer, "/ui/pipelines?name=nope")
+
+
+def test_a_file_that_never_loaded_shows_what_is_wrong_and_nothing_else(operator: Client) -> None:
+    factories.pipeline("never", version=None, errors=BROKEN)
+    text = html(operator, "/ui/pipelines/never")
+    assert "refund.yaml:14" in text
+    assert "Reload files" in text
+    for absent in ("It has not run yet", "Started by", "Run now", "testing"):
+        assert absent not in text
