@@ -18,6 +18,13 @@ BASE: dict[str, Any] = {
     ],
 }
 
+# Where the second step stands, and parts of a step with as little in them as is valid.
+STEP = "steps.1"
+GATEWAY = {"agent": "judge"}
+VERIFIER = {"executor": "gateway", "executor_config": GATEWAY}
+SHELL = {"type": "shell", "name": "c", "run": "true"}
+HOOK = {"type": "webhook", "name": "h", "url": "http://x"}
+
 
 def load(text: str, library: Library = NO_LIBRARY) -> Loaded:
     return load_bytes(text.encode(), "p.yaml", library)
@@ -37,6 +44,11 @@ def with_field(path: str, value: Any) -> dict[str, Any]:
 def load_with(path: str, value: Any) -> Loaded:
     """Load BASE with one more field. JSON is YAML, so nothing of the value is lost on the way."""
     return load(json.dumps(with_field(path, value), indent=1, ensure_ascii=False))
+
+
+def load_with_step(step: dict[str, Any]) -> Loaded:
+    """Load BASE with ``step`` in the place of its second one."""
+    return load_with("steps", [*BASE["steps"][:1], step])
 
 
 def messages(loaded: Loaded) -> list[str]:

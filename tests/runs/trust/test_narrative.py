@@ -1,33 +1,23 @@
-"""The words: every branch by its exact sentence, and what must hold for whatever can be said."""
+"""How the number came about, in sentences: one for each stage, and what holds for all of them."""
 
 import json
 import re
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from runs.trust.narrative import narrative, verdict
-from runs.trust.percent import Percents, edge
 from runs.trust.report import Reason
-from runs.trust.vector import CalibrationInput, CheckInput, GroundingInput, VerifierInput, evaluate
-from tests.runs.trust.strategies import steps, units
+from runs.trust.vector import GroundingInput, VerifierInput, evaluate
+from tests.runs.trust.deciding import check, decide, grounding, record
+from tests.runs.trust.strategies import steps
 
 POSITION = {"self_report": 0, "verifier": 1, "calibration": 1, "grounding": 1, "checks": 1}
-
-
-def decide(**given):
-    defaults = {"self_report": 0.9, "confidence_threshold": 0.75, "on_low_confidence": "escalate"}
-    return evaluate(**defaults | given).to_json()
 
 
 def said(stage, signal, **given):
     """What the narrative says about the one signal that is configured."""
     return narrative(decide(**{stage: signal} | given))[POSITION[stage]]
-
-
-def record(**given):
-    return CalibrationInput(**{"enforce": True, "n": 31, "n_min": 20, "accuracy": 0.62, "lo": 0.9, "hi": 1.0} | given)
 
 
 RESET = "Calibration was reset when this step's prompt changed on 3 Jul."
@@ -146,10 +136,6 @@ def test_calibration(signal, s, sentence):
     assert said("calibration", signal, self_report=s) == sentence
 
 
-def grounding(score, **given):
-    return GroundingInput(**{"enforce": True, "score": score} | given)
-
-
 SHADOW = "Grounding is in shadow mode on this step, recorded without effect."
 
 
@@ -218,10 +204,6 @@ def test_grounding(signal, s, sentence):
     assert said("grounding", signal, self_report=s) == sentence
 
 
-def check(name, passed=True, detail=""):
-    return CheckInput(name=name, passed=passed, detail=detail)
-
-
 @pytest.mark.parametrize(
     ("checks", "sentence"),
     [
@@ -241,119 +223,11 @@ def test_checks(checks, sentence):
     assert said("checks", checks) == sentence
 
 
-def gone(kind, **given):
-    return kind(score=None, state="failed", error="timed out", on_error="escalate", **given)
-
-
-GATES = [
-    ({}, "90% is not below the threshold of 75%, so the gate lets the step pass."),
-    ({"self_report": 0.75}, "75% is not below the threshold of 75%, so the gate lets the step pass."),
-    ({"self_report": 0.7499}, "74.99% is below the threshold of 75%, so a person decides."),
-    ({"self_report": 0.5, "on_low_confidence": "abort"}, "50% is below the threshold of 75%, so the step is aborted."),
-    (
-        {"self_report": 0.5, "on_low_confidence": "proceed"},
-        "50% is below the threshold of 75%, but this step is set to proceed all the same.",
-    ),
-    ({"self_report": None}, "There is no number to compare with a threshold, so the gate lets the step pass."),
-    ({"checks": [check("a", False)]}, "A step with a failed check never clears, so a person decides."),
-    (
-        {"calibration": record(n=0, on_uncalibrated="escalate"), "on_low_confidence": "abort"},
-        "On this step, what has no proven track record never clears, so the step is aborted.",
-    ),
-    (
-        {"verifier": gone(VerifierInput)},
-        "90% is not below the threshold of 75%. "
-        "Since the verifier was wanted and is missing, and this step insists on it, a person decides.",
-    ),
-    (
-        {"grounding": gone(GroundingInput), "self_report": 0.5, "on_low_confidence": "proceed"},
-        "50% is below the threshold of 75%. "
-        "Since grounding was wanted and is missing, and this step insists on it, a person decides.",
-    ),
-    (
-        {"verifier": gone(VerifierInput), "grounding": gone(GroundingInput), "self_report": None},
-        "There is no number to compare with a threshold. "
-        "Since the verifier and grounding were wanted and are missing, and this step insists on them, "
-        "a person decides.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("given", "sentence"), GATES)
-def test_the_gate(given, sentence):
-    assert narrative(decide(**given))[-1] == sentence
-
-
 def test_what_is_not_configured_is_said():
     assert narrative(decide())[1] == "Not configured on this step: a verifier, calibration, grounding and checks."
     assert narrative(decide(checks=[check("a")], verifier=VerifierInput(score=0.8)))[3] == (
         "Not configured on this step: calibration and grounding."
     )
-
-
-VERDICTS = [
-    ({}, "90% clears this step's 75%: nothing but the agent's own word stands behind it."),
-    ({"checks": [check("a")]}, "90% clears this step's 75%: the weakest link is the agent's own number."),
-    ({"self_report": 0.5}, "50% falls short of this step's 75%: the weakest link is the agent's own number."),
-    ({"self_report": None}, "This step reported no confidence, so there is no trust to compare with a threshold."),
-    (
-        {"verifier": VerifierInput(score=0.4)},
-        "40% falls short of this step's 75%: the weakest link is the verifier, which came to 40%.",
-    ),
-    (
-        {"verifier": VerifierInput(score=0.8)},
-        "80% clears this step's 75%: the weakest link is the verifier, which came to 80%.",
-    ),
-    (
-        {"calibration": record()},
-        "62% falls short of this step's 75%: the weakest link is its track record, "
-        "right 62% of the time (31 labelled results).",
-    ),
-    (
-        {"calibration": record(accuracy=0.8), "self_report": 0.6},
-        "80% clears this step's 75%: the number is its track record, right 80% of the time (31 labelled results).",
-    ),
-    (
-        {"calibration": record(n=4, on_uncalibrated="escalate")},
-        "0% falls short of any threshold: the weakest link is its track record, "
-        "with 4 of the 20 labelled results it needs.",
-    ),
-    (
-        {"calibration": record(n=4, on_uncalibrated="escalate"), "self_report": None},
-        "This step cannot clear: the weakest link is its track record, which cannot be looked up without a number.",
-    ),
-    (
-        {"grounding": grounding(0.5, supported=3, total=6)},
-        "50% falls short of this step's 75%: the weakest link is its evidence, "
-        "since only 3 of 6 claims are backed by a tool result (50%).",
-    ),
-    (
-        {"grounding": grounding(0.8)},
-        "80% clears this step's 75%: the weakest link is its evidence, "
-        "since its evidence supports only 80% of what it claims.",
-    ),
-    (
-        {"checks": [check("Still breaching", False, "exit code 1")], "confidence_threshold": 0},
-        "0% falls short of any threshold: the weakest link is its checks, since the check Still breaching failed.",
-    ),
-    (
-        {"checks": [check("a", False)], "self_report": None},
-        "0% falls short of any threshold: the weakest link is its checks, since the check a failed.",
-    ),
-    (
-        {"verifier": gone(VerifierInput)},
-        "90% clears this step's 75%, but the verifier was wanted and is missing, so a person decides.",
-    ),
-    (
-        {"verifier": gone(VerifierInput), "self_report": None},
-        "This step reported no confidence, and the verifier was wanted and is missing, so a person decides.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("given", "sentence"), VERDICTS)
-def test_the_verdict(given, sentence):
-    assert verdict(decide(**given)) == sentence
 
 
 def test_the_wide_gap_is_said():
@@ -395,38 +269,3 @@ def test_every_reason_of_a_configured_stage_has_words_and_none_raises(step):
     configured = [stage for stage in report["stages"] if stage["reason"] != Reason.NOT_CONFIGURED]
     everything = len(configured) == len(report["stages"])
     assert len(narrative(report)) == len(configured) + report["wide_gap"] + (not everything)
-
-
-@given(st.lists(units, min_size=1, max_size=8))
-def test_different_numbers_never_look_the_same(values):
-    write = Percents(values)
-    texts = {value: write(value) for value in values}
-    assert len(set(texts.values())) == len(set(values))
-    for value, text in texts.items():
-        assert (text == "0%") == (value == 0)
-        assert (text == "100%") == (value == 1)
-        # Half of a rounded percent, and the noise of the division itself.
-        assert float(text.removesuffix("%")) / 100 == pytest.approx(value, abs=0.005 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("value", "others", "text"),
-    [
-        (0.62, [0.95], "62%"),
-        (19 / 31, [], "61%"),
-        (0.625, [], "63%"),  # half up, as people round
-        (0.7496, [0.75], "74.96%"),
-        (0.745, [0.75], "74.5%"),
-        (0.996, [], "99.6%"),
-        (0.9999, [], "99.99%"),
-        (0.004, [], "0.4%"),
-        (1e-300, [], "1e-298%"),
-        (0.0, [0.5], "0%"),
-    ],
-)
-def test_decimals_only_where_the_difference_matters(value, others, text):
-    assert Percents([value, *others])(value) == text
-
-
-def test_the_edges_of_a_bin_are_exact():
-    assert [edge(value) for value in (0.0, 0.125, 0.3, 0.9, 1.0)] == ["0", "12.5", "30", "90", "100"]

@@ -1,0 +1,117 @@
+"""Fields that a later version gives meaning to: refused by name, and only for that."""
+
+import pytest
+
+from tests.runs.pipelines.loading import BASE, SHELL, STEP, VERIFIER, load_with
+
+READINESS = {"operational": {"min_runs": 3}}
+ALL_TIERS = {
+    "operational": {"min_runs": 3, "acceptable_statuses": ["completed", "stopped"], "max_age_days": 9},
+    "confidence": {"min_confidence": 0.8, "min_runs": 3},
+    "accuracy": {"min_accuracy": 0.8, "min_marked": 3, "min_human_marked": 1},
+    "calibration": {"n_min": 10, "bin_width": 0.25, "max_divergence": 0.1, "require_own_evidence": True},
+}
+NOTE = {"channel": "slack", "template": "x", "config": {"url": "http://x"}}
+STEP_BODY = BASE["steps"][0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "what"),
+    [
+        ("notifications", {"escalate": NOTE}, "notifications"),
+        ("notifications", {"abort": [NOTE, NOTE], "stop": NOTE, "notify": NOTE}, "notifications"),
+        ("schedule", {"cron": "*/5 0-6 * * 1,2"}, "schedule"),
+        (
+            "schedule",
+            {
+                "cron": "0 0 1 1 7",
+                "timezone": "Europe/London",
+                "summary": "s",
+                "severity": "x",
+                "labels": {"a": "b"},
+                "team": "t",
+            },
+            "schedule",
+        ),
+        ("budget", {"max_tokens": 1000}, "budget"),
+        ("budget", {"max_usd": 0.5}, "budget"),
+        ("readiness", ALL_TIERS, "readiness"),
+        (f"{STEP}.readiness", {**READINESS, "accuracy": None}, "readiness"),
+        (f"{STEP}.escalation", {"to": "lead", "after_seconds": 60, "on_timeout": "abort"}, "escalation"),
+        (
+            f"{STEP}.threshold_bias",
+            {"enforce": True, "window": 5, "min": 2, "band": 0.2, "allow_lower": True},
+            "threshold_bias",
+        ),
+        (f"{STEP}.on_abort", "silent", "on_abort: silent"),
+        (
+            f"{STEP}.on_failure",
+            {
+                "policy": "abort",
+                "webhook": {"url": "http://x", "method": "POST", "headers": {}, "payload": {}, "timeout_seconds": 3},
+            },
+            "on_failure.webhook",
+        ),
+        (f"{STEP}.verifier", {"executor": "a2a"}, "verifier.executor: a2a"),
+        (f"{STEP}.grounding", {"executor": "agent"}, "grounding.executor: agent"),
+        (f"{STEP}.deterministic_checks", [{"type": "human", "name": "h", "message": "ok?"}], "a human check"),
+        ("steps", [{"parallel": {"name": "g", "steps": [{**STEP_BODY, "weight": 2.0}]}}], "parallel"),
+        (
+            "steps",
+            [
+                {
+                    "parallel": {
+                        "name": "g",
+                        "join": "weighted_average",
+                        "confidence_threshold": 0.5,
+                        "on_low_confidence": "abort",
+                        "on_abort": "notify",
+                        "timeout_seconds": 60,
+                        "when": "true",
+                        "readiness": READINESS,
+                        "steps": [STEP_BODY],
+                    }
+                }
+            ],
+            "parallel",
+        ),
+        ("steps", [{"fan_out": {**STEP_BODY, "over": "{{ vars.limit }}"}}], "fan_out"),
+        (
+            "steps",
+            [
+                {
+                    "fan_out": {
+                        **STEP_BODY,
+                        "over": "[1]",
+                        "as": "host",
+                        "join": "any_must_pass",
+                        "max_items": 3,
+                        "on_empty": "skip",
+                        "verifier": VERIFIER,
+                        "grounding": {},
+                        "deterministic_checks": [SHELL],
+                        "calibration": {},
+                        "retry": {},
+                        "readiness": READINESS,
+                    }
+                }
+            ],
+            "fan_out",
+        ),
+        *[
+            ("steps", [{"name": "s", "executor": kind, "executor_config": config}], f"executor: {kind}")
+            for kind, config in [
+                ("pipeline", {"pipeline": "x", "context": {"a": 1}}),
+                ("notify", {"url": "http://x", "method": "POST", "headers": {}, "payload": {}, "timeout_seconds": 3}),
+                ("human", {}),
+                ("a2a", {}),
+                ("agent", {}),
+            ]
+        ],
+    ],
+)
+def test_what_is_not_supported_yet_is_refused_by_name_and_only_for_that(path, value, what):
+    loaded = load_with(path, value)
+    assert [problem.message for problem in loaded.problems] == [f"not supported yet: {what}"]
+    assert loaded.problems[0].line > 1
+    assert loaded.config is None
