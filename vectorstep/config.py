@@ -51,7 +51,7 @@ class Limits(Section):
     template_seconds: float = Field(2.0, gt=0)
     template_output_chars: int = Field(5_000_000, ge=1_000)
     lease_seconds: float = Field(10.0, ge=1)
-    claims: int = Field(5, ge=1)
+    workers_per_step: int = Field(5, ge=1)
 
 
 class Dedup(Section):

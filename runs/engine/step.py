@@ -38,7 +38,7 @@ def carry_on(claimed: Claimed) -> Claimed | None:
 def _refusal(claimed: Claimed) -> tuple[StepStatus, str] | None:
     """Why an interrupted step must not simply go on, where that is so."""
     row = claimed.row
-    if row.attempts > settings.SERVICE.limits.claims:
+    if row.attempts > settings.SERVICE.limits.workers_per_step:
         silent = f"{row.attempts - 1} workers went silent while they had it"
         return StepStatus.FAILED, f"given up: {silent}" + (f"; the last trouble was {row.error}" if row.error else "")
     if row.attempts == 1 or row.status != StepStatus.RUNNING:

@@ -48,7 +48,7 @@ def test_what_is_too_old_is_not_taken_up_again(pipelines: Pipelines, began: floa
 
 
 def test_what_silences_worker_after_worker_is_given_up(pipelines: Pipelines, settings) -> None:
-    claims = settings.SERVICE.limits.claims
-    run, row = taken_over(pipelines, attempts=claims)
+    most = settings.SERVICE.limits.workers_per_step
+    run, row = taken_over(pipelines, attempts=most)
     assert (run.status, row.status) == ("failed", "failed")
-    assert f"{claims} workers went silent" in row.error
+    assert f"{most} workers went silent" in row.error

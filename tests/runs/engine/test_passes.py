@@ -146,6 +146,30 @@ def test_the_most_confident_pass_counts(pipelines):
     assert [one["chosen"] for one in row.iterations] == [False, True, False]
 
 
+def test_of_equally_confident_passes_the_first_counts(pipelines, tmp_path):
+    says = [{"confidence": 0.6, "summary": "one"}, {"confidence": 0.6, "summary": "two"}]
+    looped = step(
+        loop_until={"confidence": 0.9, "max_iterations": 2}, agent={"log": str(tmp_path / "log"), "says": says}
+    )
+    pipelines.write("loop", looped)
+    row = steps_of(pipelines.run("loop"))["look"]
+    assert (row.parsed_output["summary"], [one["chosen"] for one in row.iterations]) == ("one", [True, False])
+
+
+def test_each_pass_has_tries_of_its_own(pipelines, tmp_path):
+    log = tmp_path / "log"
+    looped = step(
+        loop_until={"confidence": 0.8, "max_iterations": 2},
+        retry={"attempts": 2},
+        agent={"log": str(log), "says": [0.3, 0.5, 0.9], "raw": [None, "no JSON", None]},
+    )
+    pipelines.write("loop", looped)
+    run = pipelines.run("loop")
+    wake(run)
+    assert (run.status, steps_of(run)["look"].primary_confidence) == (RunStatus.COMPLETED, 0.9)
+    assert len(calls(log)) == 3
+
+
 def test_the_verifier_judges_each_pass_and_the_rest_only_the_one_that_counts(pipelines, tmp_path):
     verifier = judge(says=[0.7, 0.4], log=str(tmp_path / "verifier"))
     checks = [{"type": "shell", "name": "yes", "run": f"echo x >> {tmp_path / 'check'}"}]

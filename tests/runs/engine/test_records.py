@@ -62,6 +62,21 @@ def test_an_agent_version_is_looked_up_by_another_task_and_once(
     assert "Be exact." in kept.soul
 
 
+def test_the_text_of_an_agent_that_has_moved_on_is_not_kept_for_its_old_version(
+    pipelines: Pipelines, tmp_path: Any
+) -> None:
+    (tmp_path / "soul.md").write_text("Be exact.")
+    versioned = step()
+    versioned["executor_config"]["version_files"] = [str(tmp_path / "soul.md")]
+    pipelines.write("one", versioned)
+    row = steps_of(pipelines.run("one"))["look"]
+    (tmp_path / "soul.md").write_text("Be quick.")
+    snapshot(row.id)
+    kept = AgentVersion.objects.get()
+    assert (kept.version, kept.soul) == (row.agent_version, "")
+    assert "was already at version" in kept.note
+
+
 def test_the_definition_that_cannot_be_had_is_told(pipelines: Pipelines, tmp_path: Any) -> None:
     (tmp_path / "soul.md").write_text("Be exact.")
     versioned = step()
@@ -95,3 +110,15 @@ def test_an_edited_prompt_starts_again_and_says_so_and_reverting_restores(pipeli
     )
     pipelines.write("one", enforced())
     assert steps_of(pipelines.run("one"))["look"].combined_trust == 0.5
+
+
+@pytest.mark.parametrize(("evidence", "told"), [("all", True), ("production", False)])
+def test_a_reset_is_explained_by_the_labels_that_count(
+    pipelines: Pipelines, service: Any, evidence: str, told: bool
+) -> None:
+    service(calibration={"evidence": evidence})
+    pipelines.write("one", enforced())
+    mark_alike(steps_of(pipelines.run("one"))["look"], label=0.5, count=20, stage="testing")
+    pipelines.write("one", enforced(prompt_template="Look harder into {{ summary }}."))
+    reset = steps_of(pipelines.run("one"))["look"].trust_report["stages"][2]["inputs"]["reset"]
+    assert (reset is not None) == told

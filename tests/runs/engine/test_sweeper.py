@@ -17,7 +17,12 @@ LATER = NOW + timedelta(seconds=11)
 @pytest.fixture
 def published(monkeypatch):
     works: list[Work] = []
-    monkeypatch.setattr(sweeper, "publish", lambda *given, insist: works.extend(given))
+
+    def publish(*given: Work, insist: bool) -> None:
+        assert insist  # also while the broker is known to be down: nobody else would try again
+        works.extend(given)
+
+    monkeypatch.setattr(sweeper, "publish", publish)
     return works
 
 
@@ -54,6 +59,7 @@ def test_a_step_that_waits_for_its_next_try_is_published_without_a_word(publishe
     sweeper.sweep(now=LATER)
     assert published == [Work("step", step.id)]
     assert not RunEvent.objects.exists()
+    assert sweeper.sweep(now=LATER + timedelta(seconds=1)) == 0
 
 
 def test_a_queued_run_whose_message_was_lost_is_published_again_but_not_each_second(published):

@@ -117,6 +117,13 @@ def test_testing_pipeline_does_not_hide_a_production_one():
     assert post(alert(), source="alertmanager", allow_testing=True).pipeline == "a-try"
 
 
+def test_of_several_testing_pipelines_the_first_by_file_name_is_the_one_that_was_skipped():
+    match = {"match": {"alertname": "HighErrorRate"}}
+    pipeline("first-try", file="a.yaml", stage="testing", trigger=match)
+    pipeline("second-try", file="b.yaml", stage="testing", trigger=match)
+    assert post(alert(), source="alertmanager").pipeline == "first-try"
+
+
 def test_started_by_name_testing_runs():
     pipeline(stage="testing")
     answer = start(pipeline="triage", payload={"summary": "try"}, team="", source="ui", started_by="vera", now=NOW)

@@ -53,6 +53,17 @@ def test_escalated_is_no_longer_in_flight():
     assert second.run_id != first.run_id
 
 
+def test_a_run_in_flight_is_the_twin_though_a_newer_one_has_ended():
+    """As after a decision on an escalated run, which went on while another began and ended."""
+    pipeline()
+    older = post(keyed())
+    Run.objects.update(status=RunStatus.ESCALATED)
+    end(post(keyed()).run_id)
+    Run.objects.filter(id=older.run_id).update(status=RunStatus.RUNNING)
+    again = post(keyed(), now=NOW + timedelta(seconds=1))
+    assert (again.status, again.run_id) == ("deduplicated", older.run_id)
+
+
 def test_pipelines_own_window_goes_before_the_services(settings):
     pipeline(trigger={"dedup": {"window_seconds": 10}})
     end(post(keyed()).run_id)
