@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import Model
 from rest_framework import serializers
 
 from runs.models import Run, RunEvent, Signal, Step
@@ -98,89 +99,37 @@ class EventListBody(serializers.Serializer[Any]):
 
 
 def run_summary(run: Run) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "pipeline_name": run.pipeline_name,
-        "status": run.status,
-        "reason": run.reason or None,
-        "stage": run.stage,
-        "team": run.team or None,
-        "source": run.source,
-        "started_by": run.started_by or None,
-        "summary": run.summary or None,
-        "triggered_at": run.triggered_at,
-        "started_at": run.started_at,
-        "completed_at": run.completed_at,
-    }
+    return _told(RunSummaryBody, run)
 
 
 def run_body(run: Run, steps: list[Step]) -> dict[str, Any]:
     """The whole run; ``steps`` come with their signals prefetched."""
-    return {
-        **run_summary(run),
-        "pipeline_version": run.version_id,
-        "context": run.context,
-        "steps": [step_body(step) for step in steps],
-    }
+    return _told(RunBody, run, pipeline_version=run.version_id, steps=[step_body(step) for step in steps])
 
 
 def step_body(step: Step) -> dict[str, Any]:
-    return {
-        "id": step.id,
-        "step_name": step.name,
-        "status": step.status,
-        "error": step.error or None,
-        "executor": step.executor,
-        **_who(step),
-        "prompt_hash": step.prompt_hash or None,
-        "agent_version": step.agent_version or None,
-        "primary_confidence": step.primary_confidence,
-        "verifier_confidence": step.verifier_confidence,
-        "effective_confidence": step.effective_confidence,
-        "grounding_score": step.grounding_score,
-        "deterministic_passed": step.deterministic_passed,
-        "combined_trust": step.combined_trust,
-        "confidence_threshold": step.confidence_threshold,
-        "parsed_output": step.parsed_output,
-        "duration_ms": step.duration_ms,
-        "tokens": _tokens(step),
-        "started_at": step.started_at,
-        "completed_at": step.completed_at,
-        "trust_report": step.trust_report,
-        "signals": [signal_body(signal) for signal in step.signals.all()],
-    }
+    signals = [signal_body(signal) for signal in step.signals.all()]
+    return _told(StepBody, step, step_name=step.name, tokens=_tokens(step), signals=signals)
 
 
 def signal_body(signal: Signal) -> dict[str, Any]:
-    return {
-        "kind": signal.kind,
-        "name": signal.name or None,
-        "iteration": signal.iteration,
-        "state": signal.state,
-        "score": signal.score,
-        "passed": signal.passed,
-        "error": signal.error or None,
-        "detail": signal.detail,
-        **_who(signal),
-        "tokens": _tokens(signal),
-        "duration_ms": signal.duration_ms,
-    }
+    return _told(SignalBody, signal, tokens=_tokens(signal))
 
 
 def event_body(event: RunEvent) -> dict[str, Any]:
+    return _told(EventBody, event)
+
+
+def _told(body: type[serializers.Serializer[Any]], row: Model, **given: Any) -> dict[str, Any]:
+    """The fields of ``body``: what is ``given``, else the row's column of that name, "" as null where it may be."""
     return {
-        "id": event.pk,
-        "at": event.at,
-        "level": event.level,
-        "kind": event.kind,
-        "step_name": event.step_name or None,
-        "message": event.message,
-        "data": event.data,
+        name: given[name] if name in given else _known(field, getattr(row, name))
+        for name, field in body._declared_fields.items()
     }
 
 
-def _who(row: Step | Signal) -> dict[str, str | None]:
-    return {"agent": row.agent or None, "model": row.model or None, "provider": row.provider or None}
+def _known(field: serializers.Field[Any, Any, Any, Any], value: Any) -> Any:
+    return None if value == "" and field.allow_null else value
 
 
 def _tokens(row: Step | Signal) -> dict[str, int | None] | None:

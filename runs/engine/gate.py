@@ -67,7 +67,7 @@ def verifier_input(definition: schema.Step, signals: Sequence[Signal]) -> vector
     config = definition.verifier
     if config is None:
         return None
-    signal = next(signal for signal in signals if signal.kind == SignalKind.VERIFIER)
+    signal = _only(signals, SignalKind.VERIFIER)
     return vector.VerifierInput(
         score=signal.score,
         combination_strategy=config.combination_strategy,
@@ -83,7 +83,7 @@ def _grounding(definition: schema.Step, signals: Sequence[Signal]) -> vector.Gro
     config = definition.grounding
     if config is None:
         return None
-    signal = next(signal for signal in signals if signal.kind == SignalKind.GROUNDING)
+    signal = _only(signals, SignalKind.GROUNDING)
     return vector.GroundingInput(
         enforce=config.enforce,
         score=signal.score,
@@ -93,6 +93,11 @@ def _grounding(definition: schema.Step, signals: Sequence[Signal]) -> vector.Gro
         state=signal.state,
         error=signal.error,
     )
+
+
+def _only(signals: Sequence[Signal], kind: SignalKind) -> Signal:
+    """The signal of a kind that a pass has one of."""
+    return next(signal for signal in signals if signal.kind == kind)
 
 
 def _check(signal: Signal) -> vector.CheckInput:

@@ -1,5 +1,7 @@
 """What a version chip leads to: the text that stood behind a hash, and the versions before and after it."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,42 +17,54 @@ SIBLINGS = 50
 HEAD = 100_000
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """``owner`` and ``parameter`` stand in the query, ``owner`` and ``column`` in the table."""
+
+    name: str
+    model: Any
+    owner: str
+    parameter: str
+    column: str
+    texts: Callable[[Any], list[tuple[str, str]]]
+
+
+PROMPT = _Kind(
+    "prompt", PromptVersion, "step", "hash", "prompt_hash", lambda version: [("The template", version.template)]
+)
+AGENT = _Kind(
+    "agent", AgentVersion, "agent", "version", "version",
+    lambda version: [("Its soul", version.soul), ("Its configuration", version.config)],
+)  # fmt: skip
+
+
 @role_required(Role.VIEWER)
 @require_GET
 def prompt(request: HttpRequest) -> HttpResponse:
-    step, wanted = request.GET.get("step", ""), request.GET.get("hash", "")
-    history = list(PromptVersion.objects.filter(step=step).order_by("-first_seen", "-id")[:SIBLINGS])
-    shown = _pick(history, "prompt_hash", wanted)
-    if shown is None:
-        shown = PromptVersion.objects.filter(step=step, prompt_hash=wanted).first()
-    if not (step and wanted):
-        raise Http404
-    texts = [("The template", shown.template[:HEAD], len(shown.template))] if shown else []
-    items = [_entry(item, item.prompt_hash, shown, {"step": step, "hash": item.prompt_hash}) for item in history]
-    context = {"kind": "prompt", "of": step, "version": shown, "value": wanted[:80], "texts": texts, "history": items}
-    return page(request, "runs/version.html", context)
+    return _page(request, PROMPT)
 
 
 @role_required(Role.VIEWER)
 @require_GET
 def agent(request: HttpRequest) -> HttpResponse:
-    name, wanted = request.GET.get("agent", ""), request.GET.get("version", "")
-    history = list(AgentVersion.objects.filter(agent=name).order_by("-first_seen", "-id")[:SIBLINGS])
-    shown = _pick(history, "version", wanted)
-    if shown is None:
-        shown = AgentVersion.objects.filter(agent=name, version=wanted).first()
-    if not (name and wanted):
+    return _page(request, AGENT)
+
+
+def _page(request: HttpRequest, kind: _Kind) -> HttpResponse:
+    owner, wanted = request.GET.get(kind.owner, ""), request.GET.get(kind.parameter, "")
+    if not (owner and wanted):
         raise Http404
-    parts = (("Its soul", shown.soul), ("Its configuration", shown.config)) if shown else ()
-    texts = [(title, text[:HEAD], len(text)) for title, text in parts if text]
-    items = [_entry(item, item.version, shown, {"agent": name, "version": item.version}) for item in history]
-    context = {"kind": "agent", "of": name, "version": shown, "value": wanted[:80], "texts": texts, "history": items}
+    versions = kind.model.objects.filter(**{kind.owner: owner})
+    history = list(versions.order_by("-first_seen", "-id")[:SIBLINGS])
+    shown = next((version for version in history if getattr(version, kind.column) == wanted), None)
+    shown = shown or versions.filter(**{kind.column: wanted}).first()
+    texts = [(title, text[:HEAD], len(text)) for title, text in (kind.texts(shown) if shown else ()) if text]
+    items = [_entry(version, kind, owner, shown) for version in history]
+    context = {"kind": kind.name, "of": owner, "version": shown, "value": wanted[:80], "texts": texts, "history": items}
     return page(request, "runs/version.html", context)
 
 
-def _entry(item: Any, value: str, shown: Any, query: dict[str, str]) -> dict[str, Any]:
-    return {"value": value, "item": item, "here": shown is not None and item.pk == shown.pk, "query": urlencode(query)}
-
-
-def _pick(history: list[Any], field: str, wanted: str) -> Any:
-    return next((item for item in history if getattr(item, field) == wanted), None)
+def _entry(version: Any, kind: _Kind, owner: str, shown: Any) -> dict[str, Any]:
+    value = getattr(version, kind.column)
+    query = urlencode({kind.owner: owner, kind.parameter: value})
+    return {"value": value, "item": version, "here": shown is not None and version.pk == shown.pk, "query": query}

@@ -1,0 +1,50 @@
+"""No page without signing in, and none without the role it names: every address there is, also one added later."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, reverse
+
+from runs.views import urls
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+OPEN = {"home", "ui-home", "login", "logout"}
+WRITES = {"ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run"}
+VALUES: dict[str, Any] = {"UUIDConverter": uuid.UUID(int=1), "StringConverter": "x", "SlugConverter": "prompt"}
+PAGES = [pattern for pattern in urls.urlpatterns if pattern.name not in OPEN]
+
+pages = pytest.mark.parametrize("pattern", PAGES, ids=lambda pattern: pattern.name)
+methods = pytest.mark.parametrize("method", ["get", "post"])
+
+
+def address(pattern: URLPattern) -> str:
+    """Nothing stands there: who may not come in must not even learn that."""
+    converters = pattern.pattern.converters
+    kwargs = {name: VALUES[type(converter).__name__] for name, converter in converters.items()}
+    return reverse(str(pattern.name), kwargs=kwargs)
+
+
+@pages
+@methods
+def test_a_stranger_is_sent_to_sign_in(pattern: URLPattern, method: str) -> None:
+    response = getattr(Client(), method)(address(pattern))
+    assert response.status_code == 302
+    assert response.url.startswith("/ui/login")
+
+
+@pages
+@methods
+def test_a_person_without_a_role_is_refused(pattern: URLPattern, method: str) -> None:
+    client = Client()
+    client.force_login(factories.User.objects.create_user("norole"))
+    assert getattr(client, method)(address(pattern)).status_code == 403
+
+
+@pages
+def test_who_may_only_look_changes_nothing(pattern: URLPattern, viewer: Client) -> None:
+    refused = viewer.post(address(pattern)).status_code
+    assert refused == (403 if pattern.name in WRITES else 405)
