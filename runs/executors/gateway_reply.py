@@ -81,7 +81,7 @@ class Exchange:
             input_tokens=_count(usage.get("input_tokens")),
             output_tokens=_count(usage.get("output_tokens")),
         )
-        if meta.get("aborted") is True or result.get("aborted") is True:
+        if meta.get("aborted") is True:
             raise Refused("the agent was aborted at the gateway", raw=reply.text, trace=reply.trace)
         return reply
 

@@ -110,8 +110,10 @@ def test_no_verdict_is_no_signal(reply: str) -> None:
     assert outcome.error
 
 
-def test_its_own_timeout_holds() -> None:
-    slow = config(timeout_seconds=0.2, executor_config=says(verdict(1), seconds=30))
+@pytest.mark.parametrize(("of_the_step", "of_the_judge"), [(0.2, 60), (60, 0.2)])
+def test_the_shorter_of_its_two_timeouts_holds(of_the_step: float, of_the_judge: float) -> None:
+    judge = says(verdict(1), seconds=30) | {"timeout_seconds": of_the_judge}
+    slow = config(timeout_seconds=of_the_step, executor_config=judge)
     outcome = grounding.gather(subject(), slow, no_stop())
     assert outcome.state == "failed"
     assert "0.2 s" in outcome.error

@@ -125,6 +125,13 @@ def test_endless_output_is_stopped_and_decides_nothing() -> None:
     assert "1,000,000" in outcome.error
 
 
+def test_errors_too_long_to_be_read_whole_decide_nothing() -> None:
+    flood = "head -c 1100000 /dev/zero | tr '\\0' x >&2"
+    outcome = run(flood, "'panic' not in stderr")
+    assert (outcome.state, outcome.passed) == ("failed", False)
+    assert "1,000,000" in outcome.error
+
+
 def test_what_is_kept_of_a_long_output_is_short() -> None:
     outcome = run("head -c 50000 /dev/zero | tr '\\0' x", "stdout | length == 50000")
     assert outcome.passed is True
