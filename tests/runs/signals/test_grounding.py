@@ -5,7 +5,7 @@ from runs.signals import grounding
 from runs.signals.grounding import NO_CLAIMS, NO_TOOLS, count
 from runs.signals.judge import NOTHING_TO_JUDGE
 from runs.signals.trace import NO_EVENTS
-from tests.runs.signals.given import no_stop, says, subject, verdict
+from tests.runs.signals.given import echoes, no_stop, says, subject, verdict
 
 
 def claim(supported: object, text: str = "The disk is full.") -> dict[str, object]:
@@ -93,6 +93,17 @@ def test_the_agent_may_be_named_by_the_grounding_itself() -> None:
     asks = {"command": says(verdict(0.4))["command"]}
     named = Grounding.model_validate({"executor": "command", "agent": "fact-checker", "executor_config": asks})
     assert grounding.gather(subject(), named, no_stop()).agent == "command:fact-checker"
+
+
+def test_an_agent_named_in_the_executors_configuration_goes_before() -> None:
+    asks = {"command": says(verdict(0.4))["command"], "agent": "second-reader"}
+    named = Grounding.model_validate({"executor": "command", "agent": "fact-checker", "executor_config": asks})
+    assert grounding.gather(subject(), named, no_stop()).agent == "command:second-reader"
+
+
+def test_a_judges_call_has_a_key_of_its_own() -> None:
+    """A backend that remembers keys must not serve the primary's answer, or the verifier's, as the verdict."""
+    assert "s-0:grounding" in grounding.gather(subject(), config(executor_config=echoes()), no_stop()).raw_output
 
 
 def test_nothing_to_judge_never_reaches_a_judge() -> None:

@@ -70,3 +70,7 @@ def test_a_clipped_trace_keeps_its_events() -> None:
     ]
     assert clip_trace(events, 10) == events[1:]
     assert clip_trace(events, 5)[1]["content"] == "abcde…"
+
+
+def test_what_the_agents_backend_cut_is_cut() -> None:
+    assert show_trace([{"type": "tool_result", "name": "df", "content": "sda1 9", "truncated": True}], 100).cut
