@@ -132,6 +132,7 @@
     over = true;
     source.close();
     badge.hidden = true;
+    document.getElementById("announce").textContent = "The run has ended";
     clearTimeout(timer);
     for (const panel of panels.children) if (panel.dataset.step) changed.add(panel.dataset.step);
     for (const name of coming) changed.add(name);

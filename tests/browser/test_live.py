@@ -44,6 +44,7 @@ def test_the_run_page_follows_its_run(site: str, page: Any, console: list[str]) 
     say(run, "over", "run.ended")
     page.wait_for_selector("h1 .pill:has-text('Completed')")
     assert page.locator("#live").is_hidden()
+    assert page.inner_text("#announce") == "The run has ended"
     assert not page.locator("text=Cancel run").is_visible()
     assert page.locator(".log-line").count() == 64  # each line once
     assert console == []
