@@ -1,14 +1,17 @@
 """The pages for what went wrong: what happened, and what to do next. JSON for those who did not ask for a page."""
 
+import sys
 from collections.abc import Sequence
 
 from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
 from runs.api import errors as api_errors
+from runs.engine.transactions import drop_dead_connections
 from runs.views.page import page
 
 
@@ -50,10 +53,18 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Leans on nothing that may be what broke: no database, no session."""
+    """Leans on nothing that may be what broke: no database, no session. 503 where it was the database."""
     if not _wants_page(request):
         return api_errors.failed(request)
+    # Django calls its handlers while the exception is handled, and tells this one nothing of it.
+    if isinstance(sys.exception(), OperationalError):
+        return _database_away()
     return HttpResponse(render_to_string("500.html"), status=500)
+
+
+def _database_away() -> HttpResponse:
+    drop_dead_connections()
+    return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})
 
 
 def _answer(request: HttpRequest, code: int, heading: str, detail: str) -> HttpResponse:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
 from runs.views import errors
@@ -39,6 +40,20 @@ def test_a_broken_page_needs_neither_database_nor_session(rf: RequestFactory) ->
     response = errors.server_error(rf.get("/ui/runs"))
     assert response.status_code == 500
     assert "Something broke on our side" in response.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_away_is_told_calmly(viewer: Client) -> None:
+    def away(*_: Any) -> None:
+        raise OperationalError("the connection is lost")
+
+    viewer.raise_request_exception = False
+    for address in ("/ui/runs", "/ui/pipelines"):
+        with connection.execute_wrapper(away):
+            response = viewer.get(address)
+        assert (response.status_code, response["Retry-After"]) == (503, "5")
+        assert "The database does not answer" in response.content.decode()
+    assert viewer.get("/ui/runs").status_code == 200
 
 
 def test_a_form_out_of_date_says_that_nothing_changed(viewer: Client) -> None:
