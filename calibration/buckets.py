@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from calibration import binning
 from calibration.labels import relabel, resolve
 from calibration.models import Bucket, Sample
+from calibration.statements import Statement, execute
 from calibration.storable import storable_name, storable_text
 from calibration.unit import unit
 
@@ -126,7 +127,12 @@ _INSERT = f"""
 """  # noqa: S608 (names of columns and placeholders)
 
 
-def record_sample(
+def record_sample(**sample: Any) -> None:
+    """Run the statement of ``sampling`` at once."""
+    execute([sampling(**sample)])
+
+
+def sampling(
     *,
     id: UUID,
     bucket_id: int,
@@ -136,8 +142,8 @@ def record_sample(
     observed_at: datetime,
     check_failed: bool,
     is_replay: bool = False,
-) -> None:
-    """Add a sample with its label: one INSERT, unless its run was marked before the step ended.
+) -> Statement:
+    """The statement that adds a sample with its label; it does more only if its run was marked before the step ended.
 
     The same id again changes nothing. Raises ValueError for a confidence that is no number in [0, 1].
     """
@@ -155,12 +161,8 @@ def record_sample(
         label=label.value,
         label_source=label.source,
     )
-    with connection.cursor() as cursor:
-        row = _row(sample)
-        cursor.execute(_INSERT, [*row, row[_GROUP]])
-        inserted = cursor.rowcount == 1
-    if not inserted:
-        _record_in_marked_group(sample)
+    row = _row(sample)
+    return Statement(_INSERT, [*row, row[_GROUP]], otherwise=lambda: _record_in_marked_group(sample))
 
 
 def _record_in_marked_group(sample: Sample) -> None:

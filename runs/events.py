@@ -1,7 +1,7 @@
 """Rows for the log of a run. Callers write them in the transaction of what they tell about."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -32,11 +32,6 @@ def event(
     )
 
 
-def write(events: Iterable[RunEvent]) -> None:
-    """Append the rows, in order, in one statement."""
-    rows.insert(list(events))
-
-
 def log(run_id: uuid.UUID, kind: str, message: str, *, now: datetime, **fields: Any) -> None:
     """Write one event at once."""
-    write([event(run_id, kind, message, now=now, **fields)])
+    rows.insert([event(run_id, kind, message, now=now, **fields)])

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and reading one row, with statements that are built once, for what every run does.
+"""INSERT, UPDATE and reading one row, with statements whose text is built once, for what every run does.
 
 The ORM builds its SQL anew for each call, which costs several times what the database takes to
 run it. Values are the same ones the ORM would bind or read.
@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from django.db import connection, models
 
+from calibration.statements import Statement, execute
+
 # In one statement; SQLite may be built for 32,766 of them, PostgreSQL takes 65,535.
 MOST_VALUES = 30_000
 
@@ -22,31 +24,39 @@ M = TypeVar("M", bound=models.Model)
 
 
 def insert(rows: Sequence[models.Model]) -> None:
-    """Insert new rows of one model, in order, in few statements. Auto keys are not read back."""
+    """Insert new rows of one model, in order. Auto keys are not read back."""
+    execute(insertion(rows))
+
+
+def insertion(rows: Sequence[models.Model]) -> list[Statement]:
+    """The few statements that insert the rows."""
     if not rows:
-        return
-    at_most = MOST_VALUES // len(_columns(type(rows[0]), connection.vendor))
-    for start in range(0, len(rows), at_most):
-        _insert(rows[start : start + at_most])
-
-
-def _insert(rows: Sequence[models.Model]) -> None:
+        return []
     columns = _columns(type(rows[0]), connection.vendor)
-    one = f"({', '.join(['%s'] * len(columns))})"
     head = _insert_head(type(rows[0]), connection.vendor)
-    values = [adapt(getattr(row, name)) for row in rows for name, adapt in columns]
-    with connection.cursor() as cursor:
-        cursor.execute(f"{head} {', '.join([one] * len(rows))}", values)
+    one = f"({', '.join(['%s'] * len(columns))})"
+    at_most = MOST_VALUES // len(columns)
+    batches = [rows[start : start + at_most] for start in range(0, len(rows), at_most)]
+    return [
+        Statement(
+            f"{head} {', '.join([one] * len(batch))}",
+            [adapt(getattr(row, name)) for row in batch for name, adapt in columns],
+        )
+        for batch in batches
+    ]
 
 
-def update(model: type[models.Model], values: Mapping[str, Any], where: Mapping[str, Any]) -> int:
-    """``UPDATE ... SET values WHERE all of where``; how many rows that were. Names are those of attributes."""
+def change(
+    model: type[models.Model],
+    values: Mapping[str, Any],
+    where: Mapping[str, Any],
+    *,
+    otherwise: Callable[[], None] | None = None,
+) -> Statement:
+    """``UPDATE ... SET values WHERE all of where``, by attribute names; ``otherwise`` is called when that is no row."""
     adapt = dict(_columns(model, connection.vendor))
     sql = _update_sql(model, connection.vendor, tuple(values), tuple(where))
-    bound = [adapt[name](value) for given in (values, where) for name, value in given.items()]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, bound)
-        return int(cursor.rowcount)
+    return Statement(sql, [adapt[name](value) for given in (values, where) for name, value in given.items()], otherwise)
 
 
 def one(model: type[M], where: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> M | None:

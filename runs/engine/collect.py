@@ -57,12 +57,7 @@ def _missing(claimed: Claimed, *, verifier_only: bool) -> Iterator[tuple[list[Si
 def _write(batch: list[Signal], lease: Lease) -> None:
     if not batch:
         return
-
-    def body() -> None:
-        leases.fenced_update(lease, wake_at=leases.until(timezone.now()))
-        rows.insert(batch)
-
-    transactions.write(body)
+    transactions.write_all([leases.fenced(lease, wake_at=leases.until(timezone.now())), *rows.insertion(batch)])
 
 
 def _subject(claimed: Claimed) -> Subject:

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from calibration import buckets
+from calibration.statements import Statement
 from runs import events, rows
 from runs.engine import commit, gate, leases, loop, plan, sightings
 from runs.engine.claimed import Claimed, freshly
@@ -85,13 +86,12 @@ def _finish(
     if following.end is not None and following.end.index is not None:
         following.reason = following.reason or f"{row.name}: {reason}"
     values = _values(claimed)
-
-    def write_step() -> None:
-        leases.fenced_update(claimed.lease, **values)
-        rows.insert(prepared.unsaved)
-        _record_sample(claimed, verdict, now)
-
-    commit.step(state, following, write_step, [told], now=now)
+    writes = [
+        leases.fenced(claimed.lease, **values),
+        *rows.insertion(prepared.unsaved),
+        *_sampling(claimed, verdict, now),
+    ]
+    commit.step(state, following, writes, [told], now=now)
     return freshly(state, following.begin)
 
 
@@ -101,11 +101,11 @@ def _values(claimed: Claimed) -> Mapping[str, Any]:
     return {name: getattr(claimed.row, name) for name in names}
 
 
-def _record_sample(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> None:
+def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> list[Statement]:
     row, run = claimed.row, claimed.state.run
     if verdict is None or verdict.bucket_id is None or row.effective_confidence is None:
-        return
-    buckets.record_sample(
+        return []
+    sample = buckets.sampling(
         id=row.id,
         bucket_id=verdict.bucket_id,
         group=run.id,
@@ -114,3 +114,4 @@ def _record_sample(claimed: Claimed, verdict: gate.Verdict | None, now: datetime
         observed_at=now,
         check_failed=row.deterministic_passed is False,
     )
+    return [sample]

@@ -14,6 +14,7 @@ from django.db import Error, connection
 from django.db.models import Case, F, TextField, Value, When
 from django.utils import timezone
 
+from calibration.statements import Statement, execute
 from runs import rows
 from runs.executors.base import Stop
 from runs.models import Step, StepStatus
@@ -63,11 +64,20 @@ def claim(step_id: uuid.UUID, *, now: datetime) -> Lease | None:
     return Lease(step_id, number)
 
 
-def fenced_update(lease: Lease, **fields: object) -> None:
-    """Write the step under the lease. Raises LeaseLost when it is no longer ours."""
-    if not rows.update(Step, fields, {"id": lease.step_id, "lease": lease.number, "leased": True}):
+def fenced(lease: Lease, **fields: object) -> Statement:
+    """The statement that writes the step under the lease; it raises LeaseLost when the lease is no longer ours."""
+
+    def lost() -> None:
         lease.stop.set()
         raise LeaseLost(f"step {lease.step_id}: lease {lease.number} is over")
+
+    where = {"id": lease.step_id, "lease": lease.number, "leased": True}
+    return rows.change(Step, fields, where, otherwise=lost)
+
+
+def fenced_update(lease: Lease, **fields: object) -> None:
+    """Write the step under the lease at once. Raises LeaseLost when it is no longer ours."""
+    execute([fenced(lease, **fields)])
 
 
 class Heartbeat:

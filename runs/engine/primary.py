@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
-from runs import answer, events, executors
+from runs import answer, events, executors, rows
 from runs.engine.leases import Lease
 from runs.engine.plan import Prepared
 from runs.engine.state import RunState
@@ -148,7 +148,7 @@ class LiveTrace:
 
     def _write(self) -> None:
         try:
-            events.write([self._row(at, item) for at, item in self._waiting])
+            rows.insert([self._row(at, item) for at, item in self._waiting])
         except Error as error:
             # The log can miss lines; the agent's work must not be lost with them. The trace is kept in the step.
             logger.warning("the live trace of run %s misses lines: %s", self._run_id, error)

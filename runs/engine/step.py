@@ -113,11 +113,8 @@ def _keep_answer(claimed: Claimed) -> None:
 
 def _save(claimed: Claimed, *told: RunEvent, now: datetime) -> None:
     values = {name: getattr(claimed.row, name) for name in ANSWER_FIELDS}
-
-    def write_step() -> None:
-        leases.fenced_update(claimed.lease, **values, wake_at=leases.until(now))
-
-    commit.step(claimed.state, Plan(), write_step, told, now=now)
+    writes = [leases.fenced(claimed.lease, **values, wake_at=leases.until(now))]
+    commit.step(claimed.state, Plan(), writes, told, now=now)
 
 
 def _may_retry(claimed: Claimed, failure: primary.Failed) -> bool:
@@ -142,11 +139,7 @@ def _again_or_fail(claimed: Claimed, failure: primary.Failed) -> Claimed | None:
     )
     # Waiting holds no worker: the row is free, and due again after the pause.
     waiting = {"status": StepStatus.PENDING, "tries": row.tries, "leased": False, "attempts": 0}
-    due = now + timedelta(seconds=delay)
-
-    def write_step() -> None:
-        leases.fenced_update(claimed.lease, **waiting, wake_at=due)
-
-    commit.step(claimed.state, Plan(), write_step, [told], now=now)
+    writes = [leases.fenced(claimed.lease, **waiting, wake_at=now + timedelta(seconds=delay))]
+    commit.step(claimed.state, Plan(), writes, [told], now=now)
     publish(Work("step", row.id), delay=delay)
     return None

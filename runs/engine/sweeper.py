@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
-from runs import events
+from runs import events, rows
 from runs.engine.publish import publish
 from runs.engine.work import Work
 from runs.models import Run, RunStatus, Step
@@ -36,20 +36,20 @@ def sweep(*, now: datetime | None = None) -> int:
 
 def _due_steps(now: datetime) -> list[Work]:
     with transaction.atomic():
-        rows = list(
+        due = list(
             Step.objects.select_for_update(skip_locked=True)
             .filter(wake_at__lt=now)
             .order_by("wake_at", "id")
             .values_list("id", "run_id", "name", "leased", "lease")[:BATCH]
         )
-        if not rows:
+        if not due:
             return []
-        expired = [row for row in rows if row[3]]
+        expired = [row for row in due if row[3]]
         # The number rises as the lease ends: the worker that lost it can write nothing more.
-        Step.objects.filter(id__in=[row[0] for row in rows], wake_at__lt=now).update(
+        Step.objects.filter(id__in=[row[0] for row in due], wake_at__lt=now).update(
             leased=False, lease=F("lease") + 1, wake_at=now + PATIENCE
         )
-        events.write(
+        told = [
             events.event(
                 run_id,
                 "step.interrupted",
@@ -59,10 +59,11 @@ def _due_steps(now: datetime) -> list[Work]:
                 level="warning",
             )
             for _id, run_id, name, _leased, _lease in expired
-        )
+        ]
+        rows.insert(told)
     for id_, _run, name, _leased, lease in expired:
         logger.warning("lease %s of step %s (%s) ran out", lease, id_, name)
-    return [Work("step", row[0]) for row in rows]
+    return [Work("step", row[0]) for row in due]
 
 
 def _due_runs(now: datetime) -> list[Work]:

@@ -2,11 +2,13 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from django.conf import settings
 from django.db import OperationalError, transaction
+
+from calibration.statements import Statement, execute
 
 T = TypeVar("T")
 TRIES = 4
@@ -29,6 +31,11 @@ def write(body: Callable[[], T]) -> T:
             time.sleep(random.uniform(0.01, 0.05) * attempt)  # noqa: S311  (spreading, not secrecy)
     with transaction.atomic():
         return body()
+
+
+def write_all(statements: Sequence[Statement]) -> None:
+    """Run statements that are ready in a transaction of their own. Raises as ``write``, and what they raise."""
+    write(lambda: execute(statements))
 
 
 def drop_dead_connections() -> None:

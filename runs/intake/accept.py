@@ -1,13 +1,14 @@
 """Making a run of a payload: the only way a run comes into being."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.db import IntegrityError
 
+from calibration.statements import Statement, execute
 from runs import events, rows
 from runs.engine import transactions
 from runs.engine.publish import publish
@@ -107,13 +108,14 @@ def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
     is outside of it, so the insert's own transaction looks once more.
     """
     lost: IntegrityError | None = None
+    ready = _insertion(run, now)
     for _ in range(_LOST_RACES):
         twin = _twin(run, window, now)
         if twin is not None:
             return _duplicate(run, twin, now)
         backlog.check()
         try:
-            transactions.write(lambda: _insert(run, window, now))
+            transactions.write(lambda: _insert(run, ready, window, now))
         except _HasTwin as ended:
             return _duplicate(run, ended.twin, now)
         except IntegrityError as error:
@@ -128,13 +130,17 @@ def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
     ) from lost
 
 
-def _insert(run: Run, window: timedelta, now: datetime) -> None:
-    rows.insert([run])
+def _insertion(run: Run, now: datetime) -> list[Statement]:
+    by = f" by {run.started_by}" if run.started_by else ""
+    queued = events.event(run.id, "run.queued", f"Accepted from {run.source}{by}.", now=now)
+    return [*rows.insertion([run]), *rows.insertion([queued])]
+
+
+def _insert(run: Run, ready: Sequence[Statement], window: timedelta, now: datetime) -> None:
+    execute(ready)
     twin = _twin(run, window, now)
     if twin is not None:
         raise _HasTwin(twin)
-    by = f" by {run.started_by}" if run.started_by else ""
-    events.log(run.id, "run.queued", f"Accepted from {run.source}{by}.", now=now)
     publish(Work("run", run.id))
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.forms.models import model_to_dict
 
+from calibration.statements import execute
 from runs import events, rows
 from runs.models import RunEvent, Signal, SignalKind, SignalState, Step, StepStatus
 from tests.runs.engine.rows import NOW, a_run, a_step
@@ -50,7 +51,7 @@ def test_a_null_is_null_in_sql():
     step = a_step(a_run())
     rows.insert([Step(run=a_run(), name="look", index=0, executor="command", created_at=NOW)])
     assert Step.objects.filter(parsed_output__isnull=True, primary_confidence__isnull=True).count() == 2
-    rows.update(Step, {"parsed_output": None}, {"id": step.id})
+    execute([rows.change(Step, {"parsed_output": None}, {"id": step.id})])
     assert Step.objects.filter(parsed_output__isnull=True).count() == 2
 
 
@@ -71,8 +72,16 @@ def test_signals_too():
 
 def test_an_update_changes_only_what_all_of_where_names():
     step, other = a_step(a_run(), lease=1), a_step(a_run(), lease=2)
-    assert rows.update(Step, {"error": "seen", "status": StepStatus.FAILED}, {"id": step.id, "lease": 1}) == 1
-    assert rows.update(Step, {"error": "stale"}, {"id": step.id, "lease": 2}) == 0
+    missed = []
+    execute(
+        [
+            rows.change(Step, {"error": "seen", "status": StepStatus.FAILED}, {"id": step.id, "lease": 1}),
+            rows.change(
+                Step, {"error": "stale"}, {"id": step.id, "lease": 2}, otherwise=lambda: missed.append("stale")
+            ),
+        ]
+    )
+    assert missed == ["stale"]
     step.refresh_from_db()
     other.refresh_from_db()
     assert (step.error, step.status, other.error) == ("seen", "failed", "")

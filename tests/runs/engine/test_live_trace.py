@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from runs import events
+from runs import rows
 from runs.engine import primary
 from runs.engine.primary import LIVE_AT_MOST, LiveTrace
 from runs.models import RunEvent
@@ -24,7 +24,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_agents_call(monke
         def refuse(_rows: object) -> None:
             raise OperationalError("the database is away")
 
-        away.setattr(events, "write", refuse)
+        away.setattr(rows, "insert", refuse)
         away.setattr(primary.connection, "close", lambda: None)  # the test's own transaction lives in it
         live.add({"type": "text", "content": "lost"})
     live.add({"type": "text", "content": "shown"})
