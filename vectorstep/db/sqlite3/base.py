@@ -1,25 +1,21 @@
 """Django's SQLite backend with one lock around each write transaction.
 
 SQLite's own busy handler sleeps and retries, which starves writers when several processes and
-threads write at once. Queueing for a lock (threads of this process first, then a lock file shared
-with the other processes) lets each writer start the moment the one before it has ended.
+threads write at once. Queueing for a lock lets each writer start the moment the one before it has
+ended.
 """
 
-import fcntl
-import os
-import threading
 from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-_thread_lock = threading.Lock()
+from vectorstep.db.write_lock import WriteLock, write_lock
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._lock_file: int | None = None
-        self._holds_lock = False
+        self._held: WriteLock | None = None
 
     def _start_transaction_under_autocommit(self) -> None:
         self._acquire_write_lock()
@@ -45,28 +41,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super()._close()
         finally:
             self._release_write_lock()
-            if self._lock_file is not None:
-                os.close(self._lock_file)
-                self._lock_file = None
 
     def _acquire_write_lock(self) -> None:
-        if self.is_in_memory_db() or self._holds_lock:
+        if self.is_in_memory_db() or self._held is not None:
             return
-        _thread_lock.acquire()
-        try:
-            if self._lock_file is None:
-                path = f"{self.settings_dict['NAME']}.lock"
-                self._lock_file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX)
-        except BaseException:
-            _thread_lock.release()
-            raise
-        self._holds_lock = True
+        lock = write_lock(str(self.settings_dict["NAME"]))
+        lock.acquire()
+        self._held = lock
 
     def _release_write_lock(self) -> None:
-        if not self._holds_lock:
-            return
-        self._holds_lock = False
-        assert self._lock_file is not None
-        fcntl.flock(self._lock_file, fcntl.LOCK_UN)
-        _thread_lock.release()
+        held, self._held = self._held, None
+        if held is not None:
+            held.release()
