@@ -8,15 +8,16 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from a2wsgi import WSGIMiddleware
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.core.wsgi import get_wsgi_application
 
+from vectorstep.in_threads import InThreads
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vectorstep.settings")
 
 streams = get_asgi_application()
-pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS)  # type: ignore[arg-type]
+pages = InThreads(get_wsgi_application(), threads=settings.WEB_THREADS)
 
 from runs.api.body_limit import BodyLimit  # noqa: E402  (Django must be set up first)
 from runs.api.errors import is_html_path  # noqa: E402

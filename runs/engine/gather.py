@@ -23,7 +23,7 @@ from runs.signals.base import Outcome, Subject
 from runs.storable import storable, storable_count, storable_name, storable_reason, storable_text
 
 # Ends within this many seconds of each other are written together.
-TOGETHER = 0.03
+TOGETHER = 0.1
 
 _threads = ThreadPoolExecutor(max_workers=512, thread_name_prefix="signal")
 

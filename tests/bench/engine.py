@@ -140,7 +140,7 @@ class Stack:
             while number - ended >= at_once:
                 ended = self._ended(pipeline) - before
                 if number - ended >= at_once:
-                    time.sleep(0.002)
+                    time.sleep(0.004)
             body = json.dumps({"pipeline": pipeline, "summary": f"bench {number}", "data": {"n": number}})
             at = time.monotonic()
             client.request("POST", "/webhook?source=generic&allow_testing=true", body, headers)
