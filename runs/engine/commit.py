@@ -97,4 +97,5 @@ def _told_of_rest(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:
     status = plan.end.status
     message = f"{_REST[status]} {storable_reason(plan.reason)}".strip()
     level = "info" if status in {"completed", "stopped"} else "warning"
-    return [events.event(state.run.id, "run.ended", message, now=now, level=level, data={"status": status})]
+    kind = "run.escalated" if status == "escalated" else "run.ended"
+    return [events.event(state.run.id, kind, message, now=now, level=level, data={"status": status})]

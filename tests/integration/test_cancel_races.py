@@ -1,10 +1,12 @@
 """A person cancels in the very moment in which a step ends."""
 
 import threading
+from collections.abc import Sequence
 
 from django.db import connection
 
-from runs.engine import commit, drive, plan
+from calibration.statements import Statement
+from runs.engine import drive, transactions
 from runs.engine.closing import cancel
 from runs.engine.work import Work
 from runs.models import RunStatus
@@ -17,11 +19,12 @@ def test_a_cancel_while_the_next_step_is_being_written_ends_that_step_too(pipeli
     pipelines.write("three", step("first"), step("second"), step("third"))
     run = pipelines.accept("three")
     cancelling: list[threading.Thread] = []
-    write = commit._append
+    execute = transactions.execute
 
-    def slow_append(following: plan.Plan, told: object) -> None:
-        write(following, told)  # type: ignore[arg-type]
-        if not cancelling and [row.name for row in following.rows] == ["second"]:
+    def slow_execute(statements: Sequence[Statement]) -> None:
+        execute(statements)
+        begins_second = any('INTO "runs_step"' in one.sql and "second" in one.values for one in statements)
+        if begins_second and not cancelling:
             cancelling.append(threading.Thread(target=cancel_it))
             cancelling[0].start()
             cancelling[0].join(timeout=0.5)  # as far as it gets before this transaction ends
@@ -30,7 +33,7 @@ def test_a_cancel_while_the_next_step_is_being_written_ends_that_step_too(pipeli
         cancel(run_id=run.id, by="ada", now=NOW)
         connection.close()
 
-    monkeypatch.setattr(commit, "_append", slow_append)
+    monkeypatch.setattr(transactions, "execute", slow_execute)
     drive.perform(Work("run", run.id))
     cancelling[0].join(timeout=30)
     run.refresh_from_db()

@@ -54,9 +54,15 @@ def test_two_consumers_share_2000_messages_and_lose_none(tmp_path):
         consumer.join()
         assert consumer.exitcode == 0
     assert sorted(shares[0] + shares[1]) == list(range(COUNT))
-    for share in shares:
-        assert share == sorted(share)
     assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_messages_come_in_the_order_in_which_they_were_sent(tmp_path):
+    with connect(tmp_path) as connection:
+        queue = connection.SimpleQueue("work")
+        for number in range(50):
+            queue.put({"number": number})
+        assert [queue.get(block=False).payload["number"] for _ in range(50)] == list(range(50))
 
 
 @pytest.fixture

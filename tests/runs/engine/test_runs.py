@@ -48,6 +48,7 @@ def test_without_any_mechanism_the_gate_is_the_agents_word_against_the_threshold
     run = pipelines.run("bare")
     assert run.status == RunStatus.ESCALATED
     assert run.completed_at is None
+    assert run.events.order_by("id").last().kind == "run.escalated"
     assert list(steps_of(run)) == ["look"]
     assert steps_of(run)["look"].combined_trust == 0.74
     assert "74%" in run.reason
