@@ -81,7 +81,9 @@ def _objects(text: str) -> Iterator[_Found | None]:
             return
         except (json.JSONDecodeError, RecursionError):
             pass  # not one object: look for objects inside
-    spans = [(start, end) for start, end in object_spans(text) if end - start >= _SHORTEST]
+    # An answer that breaks off may quote another one: what it quotes is not what its author says.
+    found = object_spans(text, but_not_in=_BEGINS_AN_ANSWER)
+    spans = [(start, end) for start, end in found if end - start >= _SHORTEST]
     for start, end in reversed(spans):
         try:
             yield _load(text[start:end])
@@ -143,6 +145,7 @@ def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MAX_DIGITS else digits
 
 
+_BEGINS_AN_ANSWER = re.compile(rf'\{{\s*"(?:{"|".join(sorted(_CONTRACT_KEYS))})"\s*:')
 _OBJECT_BEGINS = re.compile(r'\{\s*"')
 _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 

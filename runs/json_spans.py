@@ -25,28 +25,35 @@ _ITEM = {  # a run of plain items with their commas, then one more item or the c
 _AFTER = re.compile(rf"{_BLANK}(?:(?P<comma>,)|(?P<close>[\]}}]))")
 _CLOSER = {"{": "}", "[": "]"}
 _FAILED = -1
+_NEVER = re.compile(r"(?!)")
 
 
-def object_spans(text: str) -> Iterator[tuple[int, int]]:
+def object_spans(text: str, *, but_not_in: re.Pattern[str] = _NEVER) -> Iterator[tuple[int, int]]:
     """(start, end) of each complete JSON object that lies in no other complete object, from left to right.
 
-    Empty objects are left out. An object in a list, or in text that is no complete JSON, is found.
+    Empty objects are left out. An object in a list, or in text that is no complete JSON, is found, but none that is a
+    part of an unfinished object which begins as ``but_not_in`` says.
     """
     ends: dict[int, int] = {}  # start of a container -> its end, or _FAILED
+    parts: set[int] = set()  # starts of containers read inside one that begins as ``but_not_in`` says
     position = 0
     while match := _START.search(text, position):
         start = match.start()
         if start not in ends:
-            _read(text, start, ends)
+            _read(text, start, ends, parts, but_not_in)
         if ends[start] == _FAILED:
             position = start + 1
         else:
-            yield start, ends[start]
+            if start not in parts:
+                yield start, ends[start]
             position = ends[start]
 
 
-def _read(text: str, start: int, ends: dict[int, int]) -> None:
-    """Read the container at ``start``; note in ``ends`` how it, and every container opened on the way, ended."""
+def _read(text: str, start: int, ends: dict[int, int], parts: set[int], whole: re.Pattern[str]) -> None:
+    """Read the container at ``start``; note in ``ends`` how it, and every container opened on the way, ended.
+
+    ``parts`` gets those that lie, at any depth, in one that begins as ``whole`` says.
+    """
     stack = [start]
     position = start + 1
     just_opened = True
@@ -62,6 +69,8 @@ def _read(text: str, start: int, ends: dict[int, int]) -> None:
         elif item.lastgroup == "open":
             end = ends.get(position - 1)
             if end is None:
+                if stack[-1] in parts or whole.match(text, stack[-1]):
+                    parts.add(position - 1)
                 stack.append(position - 1)
                 just_opened = True
                 continue

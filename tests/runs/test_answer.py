@@ -94,6 +94,20 @@ def test_an_object_inside_an_answer_that_breaks_the_contract_does_not_replace_it
         parse("so: " + answer(confidence=95, reasoning={"draft": json.loads(GOOD)}))
 
 
+@pytest.mark.parametrize("before", ["", "My verdict: "])
+@pytest.mark.parametrize("first", ['"confidence": 0.1', '"summary": "bad"', '"reasoning": {"seen": 1}'])
+@pytest.mark.parametrize("wrapping", ['{"quoted": %s', '{"problems": ["it wrote", %s, "the', '{"a": [[{"b": %s}]], "c'])
+def test_an_object_quoted_in_an_answer_that_breaks_off_does_not_replace_it(before, first, wrapping):
+    text = f'{before}{{{first}, "next_step_context": "", "artifacts": {wrapping % GOOD}'
+    with pytest.raises(ContractError):
+        parse(text)
+    assert parse(f"{text}\n\nOnce more: {answer(confidence=0.3)}").confidence == 0.3
+
+
+def test_an_answer_wrapped_in_an_object_that_lacks_its_end_is_found():
+    assert parse(f'{{"result": {GOOD}').data == json.loads(GOOD)
+
+
 @pytest.mark.parametrize("number", ["0", "1", "0.0", "1.0", "-0.0", "1e-9", "9E-1"])
 def test_confidence_in_range(number):
     confidence = parse(raw(number)).confidence
