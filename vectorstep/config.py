@@ -65,12 +65,20 @@ class Outbound(Section):
     allow_private: list[Annotated[IPv4Network | IPv6Network, Field()]] = []
 
 
+class Marking(Section):
+    """``second_opinion_share``: of the marked steps, how many are offered to a second marker."""
+
+    second_opinion_share: float = Field(0.0, ge=0, le=1)
+    hold_minutes: float = Field(10.0, gt=0)
+
+
 class Service(Section):
     calibration: Calibration = Calibration()
     executors: Executors = Executors()
     limits: Limits = Limits()
     dedup: Dedup = Dedup()
     outbound: Outbound = Outbound()
+    marking: Marking = Marking()
 
 
 def _expand(value: Any, environ: Mapping[str, str]) -> Any:

@@ -1,5 +1,17 @@
-from calibration.models.mark import Mark, Outcome
+from calibration.models.mark import Mark, Order, Outcome, Via
 from calibration.models.sample import Bucket, LabelSource, Sample
+from calibration.models.tally import Tally
 from calibration.models.version import AgentVersion, PromptVersion
 
-__all__ = ["AgentVersion", "Bucket", "LabelSource", "Mark", "Outcome", "PromptVersion", "Sample"]
+__all__ = [
+    "AgentVersion",
+    "Bucket",
+    "LabelSource",
+    "Mark",
+    "Order",
+    "Outcome",
+    "PromptVersion",
+    "Sample",
+    "Tally",
+    "Via",
+]

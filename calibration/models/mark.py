@@ -13,11 +13,31 @@ class Outcome(models.TextChoices):
     INCORRECT = "incorrect", "Incorrect"
 
 
+class Via(models.TextChoices):
+    QUEUE = "queue", "in the marking queue"
+    BULK = "bulk", "several at once, in the marking queue"
+    PAGE = "page", "on the run's page"
+    API = "api", "through the API"
+    IMPORT = "import", "imported"
+    DEMO = "demo", "made up for the demo"
+
+
+class Order(models.TextChoices):
+    """Which order offered the item; only RANDOM gives an unbiased sample."""
+
+    PICKED = "", "picked by hand"
+    OLDEST = "oldest", "oldest first"
+    NEWEST = "newest", "newest first"
+    USEFUL = "useful", "most useful first"
+    RANDOM = "random", "random"
+
+
 class Mark(models.Model):
     """One person's judgement of a sample or of a whole group (a run).
 
     Never deleted: a newer mark of the same person on the same thing makes the older one not
-    current, and both stay readable as history.
+    current, and both stay readable as history. An undone one is not current either, and says when
+    it was undone. ``was_blind`` is whether the marker had not seen what the machine thinks; null is unknown.
     """
 
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="marks")
@@ -27,6 +47,10 @@ class Mark(models.Model):
     note = models.TextField(default="", blank=True)
     made_at = models.DateTimeField()
     is_current = models.BooleanField(default=True)
+    undone_at = models.DateTimeField(null=True)
+    was_blind = models.BooleanField(null=True)
+    via = models.TextField(choices=Via.choices, default=Via.API)
+    offered_by = models.TextField(choices=Order.choices, default=Order.PICKED, blank=True)
 
     class Meta:
         constraints = [

@@ -7,10 +7,12 @@ from typing import Any
 from django.utils import timezone
 
 from calibration import buckets
+from calibration.models import LabelSource
 from calibration.statements import Statement
 from runs import events, rows
 from runs.engine import commit, gate, leases, loop, plan, sightings
 from runs.engine.claimed import Claimed, freshly
+from runs.marking import items
 from runs.models import RunEvent, StepStatus
 from runs.storable import storable_reason
 
@@ -102,9 +104,11 @@ def _values(claimed: Claimed) -> Mapping[str, Any]:
 
 
 def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> list[Statement]:
+    """What adds the step to its bucket's samples, and to the marking queue."""
     row, run = claimed.row, claimed.state.run
     if verdict is None or verdict.bucket_id is None or row.effective_confidence is None:
         return []
+    failed = row.deterministic_passed is False
     sample = buckets.sampling(
         id=row.id,
         bucket_id=verdict.bucket_id,
@@ -112,6 +116,14 @@ def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> 
         stage=run.stage,
         confidence=row.effective_confidence,
         observed_at=now,
-        check_failed=row.deterministic_passed is False,
+        check_failed=failed,
     )
-    return [sample]
+    item = items.item_of(
+        row,
+        run=run,
+        bucket_id=verdict.bucket_id,
+        confidence=row.effective_confidence,
+        label_source=LabelSource.FAILED_CHECK if failed else LabelSource.NONE,
+        now=now,
+    )
+    return [sample, *rows.insertion([item])]

@@ -1,6 +1,8 @@
 from runs.models.access import Role, Team, Token
 from runs.models.event import RunEvent
 from runs.models.pipeline import Pipeline, PipelineVersion
+from runs.models.preference import Preference
+from runs.models.queue import QueueItem
 from runs.models.run import Run, RunStatus
 from runs.models.signal import Signal, SignalKind, SignalState
 from runs.models.step import Step, StepStatus
@@ -8,6 +10,8 @@ from runs.models.step import Step, StepStatus
 __all__ = [
     "Pipeline",
     "PipelineVersion",
+    "Preference",
+    "QueueItem",
     "Role",
     "Run",
     "RunEvent",
