@@ -3,6 +3,8 @@ from django.urls import URLPattern, URLResolver, include, path
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("runs.api.urls")),
     path("", include("runs.views.urls")),
+    path("", include("insights.api.urls")),
+    path("", include("insights.urls")),
 ]
 
 handler400 = "runs.views.errors.bad_request"

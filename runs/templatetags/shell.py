@@ -90,6 +90,12 @@ def plural(count: int, noun: str) -> str:
 
 
 @register.filter
+def number(value: int) -> str:
+    """1234567 as "1,234,567"."""
+    return f"{value:,}"
+
+
+@register.filter
 def status_word(status: str) -> str:
     return wording.word(status)
 

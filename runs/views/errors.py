@@ -13,13 +13,16 @@ from django.urls import reverse
 from runs.api import errors as api_errors
 from runs.engine.transactions import drop_dead_connections
 from runs.views.page import page
+from runs.views.query import BadAddress
+
+UNKNOWN = "That address asks for something unknown"
 
 
 def bad_value(request: HttpRequest, problems: Sequence[str], *, back: str, back_label: str) -> HttpResponse:
     """400: names what was not understood and what is allowed."""
     context = {
         "code": 400,
-        "heading": "That address asks for something unknown",
+        "heading": UNKNOWN,
         "problems": problems,
         "back": back,
         "back_label": back_label,
@@ -30,6 +33,8 @@ def bad_value(request: HttpRequest, problems: Sequence[str], *, back: str, back_
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not _wants_page(request):
         return api_errors.bad_request(request, exception)
+    if isinstance(exception, BadAddress):
+        return _answer(request, 400, UNKNOWN, str(exception))
     return _answer(request, 400, "That request could not be understood", "Go back and try it again.")
 
 

@@ -11,7 +11,12 @@ from django.utils import timezone
 from runs.access.roles import role_of
 from runs.models import Role
 
-NAVIGATION = (("Runs", "ui-runs", "r", "runs"), ("Pipelines", "ui-pipelines", "p", "pipelines"))
+# Label, name of the address, key, icon.
+NAVIGATION = (
+    ("Runs", "ui-runs", "r", "runs"),
+    ("Pipelines", "ui-pipelines", "p", "pipelines"),
+    ("Insights", "ui-insights", "i", "insights"),
+)
 
 
 def page(

@@ -7,6 +7,10 @@ from django.utils.deprecation import MiddlewareMixin
 from runs.api.errors import is_html_path
 
 
+class BadAddress(BadRequest):
+    """An address that asks for what is not offered; its text says so to the reader, and names what is."""
+
+
 class RefuseNul(MiddlewareMixin):
     """400 for an address with a NUL, in which PostgreSQL cannot even look for anything.
 

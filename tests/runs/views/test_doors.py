@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
-from runs.views import urls
+import insights.urls
+import runs.views.urls
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -15,7 +16,8 @@ pytestmark = pytest.mark.django_db
 OPEN = {"home", "ui-home", "login", "logout"}
 WRITES = {"ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run"}
 VALUES: dict[str, Any] = {"UUIDConverter": uuid.UUID(int=1), "StringConverter": "x", "SlugConverter": "prompt"}
-PAGES = [pattern for pattern in urls.urlpatterns if pattern.name not in OPEN]
+URLS = [*runs.views.urls.urlpatterns, *insights.urls.urlpatterns]
+PAGES = [pattern for pattern in URLS if pattern.name not in OPEN]
 
 pages = pytest.mark.parametrize("pattern", PAGES, ids=lambda pattern: pattern.name)
 methods = pytest.mark.parametrize("method", ["get", "post"])

@@ -1,0 +1,35 @@
+"""What the pages of Insights share: the shell of every page, and the way from one of them to the next."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from runs.access.roles import role_required
+from runs.models import Role
+from runs.views.page import page
+
+# Label and name of each section's address, in the order they are shown; Insights opens on the first.
+SECTIONS = (("Pipelines", "ui-insights-pipelines"),)
+
+
+def insights_page(
+    request: HttpRequest, template: str, context: Mapping[str, Any] | None = None, *, status: int = 200
+) -> HttpResponse:
+    """Render ``template``, which extends ``insights/base.html``, with the sections above it."""
+    sections = [{"label": label, "url": reverse(name), "here": _is_here(request, name)} for label, name in SECTIONS]
+    return page(request, template, {"sections": sections, **(context or {})}, status=status)
+
+
+def _is_here(request: HttpRequest, name: str) -> bool:
+    address = reverse(name)
+    return request.path == address or request.path.startswith(f"{address}/")
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def first(request: HttpRequest) -> HttpResponse:
+    return redirect(SECTIONS[0][1])

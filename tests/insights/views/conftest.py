@@ -1,0 +1,3 @@
+from tests.runs.views.conftest import operator, viewer
+
+__all__ = ["operator", "viewer"]
