@@ -222,7 +222,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {
+        "refusals": {
+            "()": "django.utils.log.CallbackFilter",
+            "callback": "ext://vectorstep.log_filters.without_trace_of_refusals",
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["refusals"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {"runs": {"level": "INFO"}, "calibration": {"level": "INFO"}, "vectorstep": {"level": "INFO"}},
 }
