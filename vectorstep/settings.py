@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "runs.views.query.RefuseNul",
+    "runs.views.zone.ReaderZone",
 ]
 
 ROOT_URLCONF = "vectorstep.urls"

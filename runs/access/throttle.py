@@ -39,6 +39,11 @@ class ThrottledBackend(ModelBackend):
             cache.delete(key)
         return user
 
+    def get_user(self, user_id: int) -> User | None:
+        """The signed-in user, with what they have set for themselves in the same query."""
+        user = User.objects.select_related("preference").filter(pk=user_id).first()
+        return user if user is not None and self.user_can_authenticate(user) else None
+
     async def aauthenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:

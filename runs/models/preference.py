@@ -5,7 +5,7 @@ from django.db import models
 
 
 class Preference(models.Model):
-    """``is_blind``: mark without seeing what the machine thinks. ``time_zone``: an IANA name; "" is UTC."""
+    """``is_blind``: mark without seeing what the machine thinks. ``time_zone``: an IANA name; "" is the browser's."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preference"

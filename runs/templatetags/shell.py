@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 from django.templatetags.static import static
+from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -45,15 +46,15 @@ def status_mark(status: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def when(context: dict[str, Any], moment: dt.datetime | None, show: str = "ago") -> str | SafeString:
-    """A moment as "5 min ago", or as the time of day (``show="clock"``); a script puts it into the reader's zone."""
+    """A moment as "5 min ago", or as the time of day (``show="clock"``), in the reader's zone."""
     if moment is None:
         return ""
-    moment = moment.astimezone(dt.UTC)
+    moment = timezone.localtime(moment)
     text = f"{moment:%H:%M:%S}" if show == "clock" else wording.ago(moment, context["now"])
     return format_html(
         '<time datetime="{}" title="{}" data-show="{}">{}</time>',
         moment.isoformat(timespec="milliseconds"),
-        f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC",
+        f"{moment.day} {moment:%b %Y, %H:%M:%S %Z}",
         show,
         text,
     )

@@ -16,6 +16,7 @@ from runs.views.page import page
 from runs.views.run_payload import proposed
 from runs.views.runs_list import COLUMNS, took
 from runs.views.wording import percent
+from runs.views.zone import wall
 
 RECENT = 10
 CHARTED = 100
@@ -116,7 +117,7 @@ def _chart(runs: Sequence[Run]) -> list[dict[str, Any]]:
     )
     return [
         {
-            "at": run.triggered_at.isoformat(),
+            "at": wall(run.triggered_at),
             "trust": lowest[run.id],
             "status": run.status,
             "url": reverse("ui-run", args=[run.id]),

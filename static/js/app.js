@@ -3,10 +3,14 @@
   "use strict";
 
   const MINUTE = 60, HOUR = 3600, DAY = 86400;
-  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
-  const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-  const longDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  // The zone the page was made for. Until its reader has chosen one, the server learns here which is theirs.
+  const timeZone = document.body.dataset.zone || undefined;
+  document.cookie = `vectorstep_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/; max-age=31536000; SameSite=Lax`;
+  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long", timeZone });
+  const shortDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone });
+  const longDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", timeZone });
+  const year = new Intl.DateTimeFormat(undefined, { year: "numeric", timeZone });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone });
 
   function ago(then, now) {
     const seconds = Math.round((now - then) / 1000);
@@ -15,7 +19,7 @@
     if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
     if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
     if (seconds < 7 * DAY) return `${Math.floor(seconds / DAY)} d ago`;
-    return then.getFullYear() === now.getFullYear() ? shortDate.format(then) : longDate.format(then);
+    return year.format(then) === year.format(now) ? shortDate.format(then) : longDate.format(then);
   }
 
   function localise(root) {
