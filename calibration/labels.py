@@ -8,23 +8,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 from django.db.models import QuerySet
 
-from calibration.models import LabelSource, Mark, Outcome, Sample
+from calibration.models import LabelSource, Mark, Order, Outcome, Sample, Via
 from calibration.storable import storable_text
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
+Choice = TypeVar("Choice", bound=models.TextChoices)
 VALUES = {Outcome.CORRECT: 1.0, Outcome.PARTIAL: 0.5, Outcome.INCORRECT: 0.0}
 
 
 class NoSuchSample(LookupError):
     """There is no sample with this id, so there is nothing to mark."""
+
+
+class CannotUndo(ValueError):
+    """Only one's own mark that counts now can be undone; the message says what is in the way."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +63,72 @@ def resolve(*, step_marks: Sequence[float], check_failed: bool, run_marks: Seque
     return Label(None, LabelSource.NONE.value)
 
 
-def mark_sample(*, sample_id: UUID, by: "User", outcome: str, note: str = "", now: datetime) -> Mark:
+def mark_sample(
+    *,
+    sample_id: UUID,
+    by: "User",
+    outcome: str,
+    note: str = "",
+    was_blind: bool | None = None,
+    via: str,
+    offered_by: str = "",
+    now: datetime,
+) -> Mark:
     """Record what ``by`` says about one sample; their earlier mark on it is kept as history.
 
-    The label counts in the very next lookup. Raises NoSuchSample, or ValueError for an unknown outcome.
+    The label counts in the very next lookup. The same outcome and note again (a double submit)
+    changes nothing and returns the mark that stands. Raises NoSuchSample, or ValueError for an
+    unknown outcome, way or order.
     """
-    outcome = _known(outcome)
+    said = _checked(outcome=outcome, note=note, via=via, offered_by=offered_by)
+    mark = Mark(by=by, sample_id=sample_id, was_blind=was_blind, made_at=now, **said)
     with transaction.atomic():
-        _hold_off_marks_on_groups()
-        sample = Sample.objects.select_for_update().filter(pk=sample_id).first()
-        if sample is None:
+        samples = _hold(mark)
+        if not samples:
             raise NoSuchSample(f"no sample {sample_id}")
-        mark = _supersede(Mark(by=by, sample=sample, outcome=outcome, note=storable_text(note), made_at=now))
-        relabel([sample])
-    return mark
+        return _store(mark, samples)
 
 
-def mark_group(*, group: UUID, by: "User", outcome: str, note: str = "", now: datetime) -> Mark:
+def mark_group(
+    *,
+    group: UUID,
+    by: "User",
+    outcome: str,
+    note: str = "",
+    was_blind: bool | None = None,
+    via: str,
+    offered_by: str = "",
+    now: datetime,
+) -> Mark:
     """Record what ``by`` says about a whole run; it labels the samples that nothing closer labels.
 
-    Samples that arrive later in the same group get it too. Raises ValueError for an unknown outcome.
+    Samples that arrive later in the same group get it too. A double submit is one mark, as with
+    ``mark_sample``. Raises ValueError for an unknown outcome, way or order.
     """
-    outcome = _known(outcome)
+    said = _checked(outcome=outcome, note=note, via=via, offered_by=offered_by)
+    mark = Mark(by=by, group=group, was_blind=was_blind, made_at=now, **said)
     with transaction.atomic():
-        _hold_off_samples()
-        samples = Sample.objects.select_for_update().filter(group=group).order_by("id")
-        mark = _supersede(Mark(by=by, group=group, outcome=outcome, note=storable_text(note), made_at=now))
+        return _store(mark, _hold(mark))
+
+
+def undo_mark(*, mark_id: int, by: "User", now: datetime) -> Mark:
+    """Take back a mark of one's own; the one it superseded, if any, counts again.
+
+    The undone mark stays readable. Raises CannotUndo for a mark of somebody else, or one that does
+    not count any more.
+    """
+    mark = Mark.objects.filter(pk=mark_id, by=by).first()
+    if mark is None:
+        raise CannotUndo("you have made no such mark")
+    with transaction.atomic():
+        samples = _hold(mark)
+        # Again, under the lock: in another window it may have been undone or superseded meanwhile.
+        if not Mark.objects.filter(pk=mark_id, is_current=True).update(is_current=False, undone_at=now):
+            raise CannotUndo("this mark was undone or replaced already")
+        mark.refresh_from_db()
+        earlier = _same_thing(mark).filter(undone_at=None).order_by("made_at", "id").last()
+        if earlier is not None:
+            Mark.objects.filter(pk=earlier.pk).update(is_current=True)
         relabel(samples)
     return mark
 
@@ -122,12 +167,42 @@ def hold_rows(samples: QuerySet[Sample]) -> list[Sample]:
     return list(samples.select_for_update().order_by("id"))
 
 
-def _supersede(mark: Mark) -> Mark:
-    same = Mark.objects.filter(by_id=mark.by_id, is_current=True)
-    same = same.filter(group=mark.group) if mark.sample_id is None else same.filter(sample_id=mark.sample_id)
-    same.update(is_current=False)
+def _checked(*, outcome: str, note: str, via: str, offered_by: str) -> dict[str, str]:
+    return {
+        "outcome": _known(Outcome, "outcome", outcome),
+        "note": storable_text(note),
+        "via": _known(Via, "via", via),
+        "offered_by": _known(Order, "offered_by", offered_by),
+    }
+
+
+def _store(mark: Mark, samples: list[Sample]) -> Mark:
+    """Add ``mark`` to those of its person on the same thing, and relabel. The rows are held."""
+    current = _same_thing(mark).filter(is_current=True).first()
+    if current is not None:
+        if (current.outcome, current.note) == (mark.outcome, mark.note):
+            return current
+        if mark.via == Via.IMPORT and mark.made_at < current.made_at:
+            mark.is_current = False  # what was said before what counts now is history on arrival
+        else:
+            Mark.objects.filter(pk=current.pk).update(is_current=False)
     mark.save(force_insert=True)
+    relabel(samples)
     return mark
+
+
+def _same_thing(mark: Mark) -> QuerySet[Mark]:
+    """All marks of the same person on the same sample or group."""
+    marks = Mark.objects.filter(by_id=mark.by_id)
+    return marks.filter(group=mark.group) if mark.sample_id is None else marks.filter(sample_id=mark.sample_id)
+
+
+def _hold(mark: Mark) -> list[Sample]:
+    """The samples it is about, locked."""
+    if mark.group is None:
+        return hold_rows(Sample.objects.filter(pk__in=[mark.sample_id]))
+    _hold_off_samples()
+    return list(Sample.objects.select_for_update().filter(group=mark.group).order_by("id"))
 
 
 def _values(marks: QuerySet[Mark], key: str) -> defaultdict[UUID, list[float]]:
@@ -142,11 +217,11 @@ def _mean(values: Sequence[float]) -> float:
     return sum(sorted(values)) / len(values)
 
 
-def _known(outcome: str) -> Outcome:
+def _known(choices: type[Choice], name: str, given: str) -> Choice:
     try:
-        return Outcome(outcome)
+        return choices(given)
     except ValueError:
-        raise ValueError(f"outcome: expected one of {', '.join(Outcome.values)}, not {outcome!r}") from None
+        raise ValueError(f"{name}: expected one of {', '.join(choices.values)}, not {given!r}") from None
 
 
 def _hold_off_samples() -> None:

@@ -20,7 +20,7 @@ def marked(bucket: BucketKey, confidence: float, outcomes: str, **given: object)
     for letter in outcomes:
         sample = record(bucket, confidence, **given)
         if letter != "-":
-            mark_sample(sample_id=sample, by=anna, outcome=words[letter], now=NOW)
+            mark_sample(sample_id=sample, by=anna, outcome=words[letter], via="api", now=NOW)
 
 
 @pytest.mark.django_db
@@ -207,7 +207,7 @@ def test_a_sample_observed_before_its_run_was_marked_and_one_after_have_the_same
 
     group = uuid.uuid4()
     early = record(key(), group=group, observed_at=NOW - timedelta(minutes=2))
-    mark_group(group=group, by=person(), outcome="correct", now=NOW)
+    mark_group(group=group, by=person(), outcome="correct", via="api", now=NOW)
     late = record(key(), group=group, observed_at=NOW + timedelta(minutes=2))
     labels = Sample.objects.filter(pk__in=[early, late]).values_list("label", "label_source")
     assert list(labels) == [(1.0, "run_mark")] * 2

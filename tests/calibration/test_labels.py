@@ -52,20 +52,20 @@ def test_the_mean_does_not_depend_on_the_order_of_the_marks():
 def test_precedence_as_stored(step, check, run, run_first):
     group = uuid.uuid4()
     if run and run_first:
-        mark_group(group=group, by=person(), outcome="partial", now=NOW)
+        mark_group(group=group, by=person(), outcome="partial", via="api", now=NOW)
     sample = record(key(), group=group, check_failed=check)
     if step:
-        mark_sample(sample_id=sample, by=person(), outcome="correct", now=NOW)
+        mark_sample(sample_id=sample, by=person(), outcome="correct", via="api", now=NOW)
     if run and not run_first:
-        mark_group(group=group, by=person(), outcome="partial", now=NOW)
+        mark_group(group=group, by=person(), outcome="partial", via="api", now=NOW)
     assert stored(sample) == PRECEDENCE[step, check, run]
 
 
 @pytest.mark.django_db
 def test_a_newer_mark_of_the_same_person_supersedes_and_history_is_kept():
     sample, anna = record(key()), person()
-    mark_sample(sample_id=sample, by=anna, outcome="incorrect", note="looked wrong", now=NOW)
-    mark_sample(sample_id=sample, by=anna, outcome="correct", now=NOW + timedelta(minutes=1))
+    mark_sample(sample_id=sample, by=anna, outcome="incorrect", note="looked wrong", via="api", now=NOW)
+    mark_sample(sample_id=sample, by=anna, outcome="correct", via="api", now=NOW + timedelta(minutes=1))
     assert stored(sample) == Label(1.0, "step_mark")
     history = Mark.objects.order_by("made_at").values_list("outcome", "note", "is_current")
     assert list(history) == [("incorrect", "looked wrong", False), ("correct", "", True)]
@@ -74,8 +74,8 @@ def test_a_newer_mark_of_the_same_person_supersedes_and_history_is_kept():
 @pytest.mark.django_db
 def test_another_person_does_not_supersede():
     sample = record(key())
-    mark_sample(sample_id=sample, by=person(), outcome="correct", now=NOW)
-    mark_sample(sample_id=sample, by=person(), outcome="partial", now=NOW)
+    mark_sample(sample_id=sample, by=person(), outcome="correct", via="api", now=NOW)
+    mark_sample(sample_id=sample, by=person(), outcome="partial", via="api", now=NOW)
     assert stored(sample) == Label(0.75, "step_mark")
 
 
@@ -84,8 +84,8 @@ def test_a_mark_on_a_run_reaches_its_samples_and_no_others():
     group = uuid.uuid4()
     mine, failed, other = record(key(), group=group), record(key(), group=group, check_failed=True), record(key())
     anna = person()
-    mark_group(group=group, by=anna, outcome="correct", now=NOW)
-    mark_group(group=group, by=anna, outcome="incorrect", now=NOW)
+    mark_group(group=group, by=anna, outcome="correct", via="api", now=NOW)
+    mark_group(group=group, by=anna, outcome="incorrect", via="api", now=NOW)
     assert stored(mine) == Label(0.0, "run_mark")
     assert stored(failed) == Label(0.0, "failed_check")
     assert stored(other) == Label(None, "")
@@ -94,7 +94,7 @@ def test_a_mark_on_a_run_reaches_its_samples_and_no_others():
 @pytest.mark.django_db
 def test_a_mark_on_a_sample_that_does_not_exist_is_refused():
     with pytest.raises(NoSuchSample):
-        mark_sample(sample_id=uuid.uuid4(), by=person(), outcome="correct", now=NOW)
+        mark_sample(sample_id=uuid.uuid4(), by=person(), outcome="correct", via="api", now=NOW)
     assert not Mark.objects.exists()
 
 
@@ -102,9 +102,9 @@ def test_a_mark_on_a_sample_that_does_not_exist_is_refused():
 @pytest.mark.parametrize("outcome", ["", "Correct", "right", None])
 def test_an_unknown_outcome_is_refused(outcome):
     with pytest.raises(ValueError, match="outcome: expected one of correct, partial, incorrect"):
-        mark_sample(sample_id=record(key()), by=person(), outcome=outcome, now=NOW)
+        mark_sample(sample_id=record(key()), by=person(), outcome=outcome, via="api", now=NOW)
     with pytest.raises(ValueError, match="outcome"):
-        mark_group(group=uuid.uuid4(), by=person(), outcome=outcome, now=NOW)
+        mark_group(group=uuid.uuid4(), by=person(), outcome=outcome, via="api", now=NOW)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -116,7 +116,7 @@ def test_the_label_and_its_mark_are_written_together_or_not_at_all(monkeypatch):
 
     monkeypatch.setattr("calibration.labels.relabel", refuse)
     with pytest.raises(IntegrityError):
-        mark_sample(sample_id=sample, by=anna, outcome="correct", now=NOW)
+        mark_sample(sample_id=sample, by=anna, outcome="correct", via="api", now=NOW)
     assert not Mark.objects.exists()
     assert stored(sample) == Label(None, "")
 
@@ -124,14 +124,14 @@ def test_the_label_and_its_mark_are_written_together_or_not_at_all(monkeypatch):
 @pytest.mark.django_db
 def test_the_database_refuses_a_second_current_mark_of_one_person():
     sample, anna = record(key()), person()
-    mark_sample(sample_id=sample, by=anna, outcome="correct", now=NOW)
+    mark_sample(sample_id=sample, by=anna, outcome="correct", via="api", now=NOW)
     with pytest.raises(IntegrityError), transaction.atomic():
         Mark.objects.create(by=anna, sample_id=sample, outcome=Outcome.PARTIAL, made_at=NOW)
 
 
 @pytest.mark.django_db
 def test_a_note_with_characters_a_database_refuses_is_kept_visibly():
-    mark = mark_sample(sample_id=record(key()), by=person(), outcome="partial", note="a\x00b\ud800", now=NOW)
+    mark = mark_sample(sample_id=record(key()), by=person(), outcome="partial", note="a\x00b\ud800", via="api", now=NOW)
     mark.refresh_from_db()
     assert mark.note == "a\\u0000b\\ud800"
 
@@ -144,7 +144,7 @@ def test_marking_costs_the_same_however_much_history_there_is(django_assert_num_
     expected = 8 if connection.vendor == "sqlite" else 9  # PostgreSQL also locks the table against a circle
     for sample in (samples[0], samples[1]):
         with django_assert_num_queries(expected):
-            mark_sample(sample_id=sample, by=anna, outcome="correct", now=NOW)
+            mark_sample(sample_id=sample, by=anna, outcome="correct", via="api", now=NOW)
 
 
 @pytest.mark.django_db

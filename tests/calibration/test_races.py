@@ -42,7 +42,8 @@ def at_once(*jobs: Callable[[], object]) -> None:
 def test_one_person_marking_a_step_in_six_browsers_has_one_current_mark():
     sample, anna = record(key()), person()
     outcomes = ["correct", "incorrect", "partial"] * 2
-    at_once(*[lambda o=o: mark_sample(sample_id=sample, by=anna, outcome=o, now=NOW) for o in outcomes])
+    how = {"sample_id": sample, "by": anna, "via": "api", "now": NOW}
+    at_once(*[lambda o=o, n=n: mark_sample(outcome=o, note=f"{n}", **how) for n, o in enumerate(outcomes)])
     assert Mark.objects.count() == 6
     assert Mark.objects.filter(is_current=True).count() == 1
     assert differences(list(Sample.objects.all())) == []
@@ -50,7 +51,7 @@ def test_one_person_marking_a_step_in_six_browsers_has_one_current_mark():
 
 def test_one_person_marking_a_run_without_samples_in_six_browsers_has_one_current_mark():
     group, anna = uuid.uuid4(), person()
-    at_once(*[lambda: mark_group(group=group, by=anna, outcome="correct", now=NOW)] * 6)
+    at_once(*[lambda: mark_group(group=group, by=anna, outcome="correct", via="api", now=NOW)] * 6)
     assert Mark.objects.filter(is_current=True).count() == 1
 
 
@@ -60,8 +61,12 @@ def test_marks_on_steps_and_runs_at_once_leave_the_right_labels_and_never_wait_i
     people = [person() for _ in range(3)]
     jobs = []
     for anna in people:
-        jobs.append(lambda who=anna: [mark_sample(sample_id=s, by=who, outcome="partial", now=NOW) for s in samples])
-        jobs.append(lambda who=anna: [mark_group(group=group, by=who, outcome="correct", now=NOW) for _ in range(4)])
+        jobs.append(
+            lambda who=anna: [mark_sample(sample_id=s, by=who, outcome="partial", via="api", now=NOW) for s in samples]
+        )
+        jobs.append(
+            lambda who=anna: [mark_group(group=group, by=who, outcome="correct", via="api", now=NOW) for _ in range(4)]
+        )
     at_once(*jobs)
     assert differences(list(Sample.objects.all())) == []
     assert set(Sample.objects.values_list("label", "label_source")) == {(0.5, "step_mark")}
@@ -77,7 +82,7 @@ def test_samples_that_arrive_while_their_run_is_marked_get_the_mark():
                 # The gate writes more in the same transaction.
                 Bucket.objects.filter(pk=bucket).values_list("step").get()
 
-    at_once(arrive, arrive, lambda: mark_group(group=group, by=person(), outcome="incorrect", now=NOW))
+    at_once(arrive, arrive, lambda: mark_group(group=group, by=person(), outcome="incorrect", via="api", now=NOW))
     assert Sample.objects.count() == 20
     assert differences(list(Sample.objects.all())) == []
     assert set(Sample.objects.values_list("label", flat=True)) == {0.0}
@@ -97,7 +102,7 @@ def test_a_mark_waits_for_a_sample_that_is_written_and_not_yet_committed():
 
     def mark():
         written.wait(timeout=10)
-        mark_group(group=group, by=anna, outcome="correct", now=NOW)
+        mark_group(group=group, by=anna, outcome="correct", via="api", now=NOW)
         marked.set()
 
     at_once(arrive, mark)

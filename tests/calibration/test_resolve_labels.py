@@ -19,7 +19,7 @@ def resolve(*options: str) -> tuple[str, str]:
 def spoiled(db):
     """Three samples, one of them with a label that nothing explains."""
     samples = [record(key(), id=uuid.UUID(int=number), check_failed=number == 2) for number in (1, 2, 3)]
-    mark_sample(sample_id=samples[0], by=person(), outcome="partial", now=NOW)
+    mark_sample(sample_id=samples[0], by=person(), outcome="partial", via="api", now=NOW)
     Sample.objects.filter(pk=samples[1]).update(label=1.0, label_source="step_mark")
     return samples[1]
 

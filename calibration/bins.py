@@ -1,0 +1,91 @@
+"""From sums over labelled samples to the bins people read. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from calibration import binning
+from calibration.binning import MILLION
+from calibration.intervals import Interval, wilson
+
+HALF = 0.5
+
+
+class Sums(NamedTuple):
+    """What a set of labelled samples adds up to, in whole numbers, so that no order of adding changes it.
+
+    ``label_ppm`` and ``confidence_ppm`` are in parts per million, ``squares`` of (confidence - label)
+    in ppm². The last three say how many labels came from where; they add up to ``n``.
+    """
+
+    n: int = 0
+    label_ppm: int = 0
+    confidence_ppm: int = 0
+    squares: int = 0
+    by_step_mark: int = 0
+    by_failed_check: int = 0
+    by_run_mark: int = 0
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The labelled samples with a confidence in [lo, hi), in the last bin 1.0 too.
+
+    ``mean_label`` (the accuracy), ``mean_confidence`` and ``interval`` (Wilson, 95 %) are None in an
+    empty bin: nothing is known there. ``validated`` is whether ``n`` reaches the n_min asked for.
+    """
+
+    lo: float
+    hi: float
+    n: int
+    mean_label: float | None
+    mean_confidence: float | None
+    interval: Interval | None
+    validated: bool
+
+
+def label_ppm(label: float) -> int:
+    """A label in whole ppm, a tie rounded up, as the SQL over samples does it."""
+    return int(label * MILLION + HALF)
+
+
+def total(parts: Iterable[Sums]) -> Sums:
+    """All of ``parts`` together."""
+    return Sums(*(sum(column) for column in zip(Sums(), *parts, strict=True)))
+
+
+def make_bins(sums: Mapping[int, Sums], *, bin_width: float, n_min: int) -> list[Bin]:
+    """Every bin of [0, 1], the empty ones too; ``sums`` by the bin's index. Raises ValueError for a bad width."""
+    return [_bin(index, sums.get(index, Sums()), bin_width, n_min) for index in range(binning.bins_of(bin_width))]
+
+
+def ece(bins: Sequence[Bin]) -> float | None:
+    """The expected calibration error: the mean gap between accuracy and mean confidence, weighted by n.
+
+    From 0 (every bin is as right as it says) to 1; None without any label.
+    """
+    n = sum(one.n for one in bins)
+    if not n:
+        return None
+    return (
+        sum(
+            one.n * abs(one.mean_label - one.mean_confidence)
+            for one in bins
+            if one.mean_label is not None and one.mean_confidence is not None
+        )
+        / n
+    )
+
+
+def brier(sums: Sums) -> float | None:
+    """The Brier score: the mean squared gap between confidence and label, 0 the best; None without any label."""
+    return sums.squares / (sums.n * MILLION * MILLION) if sums.n else None
+
+
+def _bin(index: int, sums: Sums, bin_width: float, n_min: int) -> Bin:
+    lo, hi = binning.edges(index, bin_width)
+    if not sums.n:
+        return Bin(lo, hi, 0, None, None, None, False)
+    share = sums.label_ppm / (sums.n * MILLION)
+    confidence = sums.confidence_ppm / (sums.n * MILLION)
+    return Bin(lo, hi, sums.n, share, confidence, wilson(share, sums.n), sums.n >= n_min)
