@@ -1,8 +1,8 @@
 """Steps that were finished before there was a marking queue enter it too."""
 
-import random
-
 from django.db import migrations
+
+from runs.marking.chance import place
 
 BATCH = 1000
 
@@ -39,7 +39,7 @@ def _item(QueueItem, step, sample):
         bucket_id=sample.bucket_id,
         confidence_ppm=sample.confidence_ppm,
         finished_at=sample.observed_at,
-        shuffle=random.getrandbits(31),
+        shuffle=place(step.pk),
     )
 
 

@@ -2,7 +2,7 @@ from runs.models.access import Role, Team, Token
 from runs.models.event import RunEvent
 from runs.models.pipeline import Pipeline, PipelineVersion
 from runs.models.preference import Preference
-from runs.models.queue import QueueItem
+from runs.models.queue import QueueItem, QueueSkip
 from runs.models.run import Run, RunStatus
 from runs.models.signal import Signal, SignalKind, SignalState
 from runs.models.step import Step, StepStatus
@@ -12,6 +12,7 @@ __all__ = [
     "PipelineVersion",
     "Preference",
     "QueueItem",
+    "QueueSkip",
     "Role",
     "Run",
     "RunEvent",

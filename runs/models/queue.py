@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Index, Q
+from django.db.models import Index, Q, UniqueConstraint
 
 from calibration.models import Bucket
 from runs.models.run import Run
@@ -29,7 +29,7 @@ class QueueItem(models.Model):
     bucket = models.ForeignKey(Bucket, on_delete=models.PROTECT, related_name="+", db_index=False)
     confidence_ppm = models.IntegerField()
     finished_at = models.DateTimeField()
-    shuffle = models.IntegerField(help_text="Random: the lowest of them are an unbiased sample.")
+    shuffle = models.IntegerField(help_text="By chance, fixed for a step: the lowest of them are an unbiased sample.")
     first_marker = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -46,10 +46,12 @@ class QueueItem(models.Model):
     class Meta:
         indexes = [
             Index(fields=["finished_at", "step"], name="queue_by_age"),
-            Index(fields=["pipeline", "group", "finished_at", "step"], name="queue_by_step"),
+            # With all columns that counting by pipeline, step and branch reads, so that it reads the index alone.
+            Index(fields=["pipeline", "group", "finished_at", "step", "name", "first_marker"], name="queue_by_step"),
+            Index(fields=["pipeline", "finished_at", "step"], name="queue_by_pipeline"),
+            Index(fields=["group", "finished_at", "step"], name="queue_by_group"),
             Index(fields=["agent", "finished_at", "step"], name="queue_by_agent"),
             Index(fields=["team", "finished_at", "step"], name="queue_by_team"),
-            Index(fields=["bucket", "confidence_ppm"], name="queue_by_bin"),
             Index(fields=["shuffle", "step"], name="queue_by_chance"),
             Index(fields=["label_source", "finished_at", "step"], condition=~Q(label_source=""), name="queue_labelled"),
             Index(fields=["held_by"], condition=Q(held_by__isnull=False), name="queue_held"),
@@ -57,3 +59,17 @@ class QueueItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.run_id}, to be marked"
+
+
+class QueueSkip(models.Model):
+    """Somebody left this step to others: it is offered to them again only when nothing else is left."""
+
+    step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="+")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["by", "step"], name="queue_skip_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.step_id} skipped by {self.by_id}"

@@ -8,12 +8,13 @@ import re
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import QueryDict
 
+from runs import filtering
+from runs.filtering import BadFilter
 from runs.ids import first_at
 from runs.models import Run, RunStatus
 from runs.models.run import STAGES
@@ -27,14 +28,6 @@ PERIODS = {
 NAMES = ("status", "pipeline", "stage", "team", "source", "period", "q")
 CURSORS = ("before", "after")
 _PREFIX = re.compile(r"[0-9a-f]{1,32}")
-
-
-class BadFilter(Exception):
-    """Carries one sentence per parameter that cannot be used."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__(" ".join(problems))
-        self.problems = problems
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ class Filters:
 
 def parse(query: QueryDict, known: Known) -> Filters:
     """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values."""
-    values, problems = _read(query)
+    values, problems = filtering.read(query, NAMES + CURSORS)
     allowed: Mapping[str, Collection[str]] = {
         "status": RunStatus.values,
         "pipeline": known.pipelines,
@@ -93,9 +86,7 @@ def parse(query: QueryDict, known: Known) -> Filters:
         "team": known.teams,
         "period": PERIODS,
     }
-    for name, choices in allowed.items():
-        if values[name] and values[name] not in choices:
-            problems.append(f"{name} “{values[name][:80]}” is not known. {_say_allowed(values[name], choices)}")
+    problems += filtering.unknown(values, allowed)
     values["q"] = values["q"].strip().lower().replace("-", "")
     if values["q"] and not _PREFIX.fullmatch(values["q"]):
         problems.append("q takes the beginning of a run id: up to 32 hex digits (0-9, a-f), dashes allowed.")
@@ -106,27 +97,6 @@ def parse(query: QueryDict, known: Known) -> Filters:
         raise BadFilter(problems)
     chosen: dict[str, Any] = {**values, **cursors}
     return Filters(**chosen)
-
-
-def _read(query: QueryDict) -> tuple[dict[str, str], list[str]]:
-    problems = []
-    for name in query:
-        if name not in NAMES and name not in CURSORS:
-            known = ", ".join(NAMES + CURSORS)
-            problems.append(f"There is no filter “{name[:80]}”. Filters are: {known}.")
-        elif len(query.getlist(name)) > 1:
-            problems.append(f"{name} is given more than once.")
-    return {name: query.get(name, "") for name in NAMES + CURSORS}, problems
-
-
-def _say_allowed(value: str, choices: Collection[str]) -> str:
-    if not choices:
-        return "There are none yet."
-    if len(choices) <= 12:
-        return f"Allowed: {', '.join(choices)}."
-    close = get_close_matches(value, choices, n=5, cutoff=0.4)
-    near = f" Close to it: {', '.join(close)}." if close else ""
-    return f"{len(choices)} are known.{near}"
 
 
 def _cursor(name: str, text: str, problems: list[str]) -> uuid.UUID | None:

@@ -15,11 +15,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
+from runs.filtering import BadFilter
 from runs.models import Pipeline, Role, Run, RunStatus, Step, Team
 from runs.models.run import ENDED, STAGES
 from runs.views.errors import bad_value
 from runs.views.page import page
-from runs.views.run_filters import PERIODS, BadFilter, Filters, Known, parse
+from runs.views.run_filters import PERIODS, Filters, Known, parse
 from runs.views.wording import duration, word
 
 PAGE = 50

@@ -1,0 +1,93 @@
+"""One mark for many waiting steps: asked with the exact number, then given to exactly those or to none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from calibration import labels
+from calibration.models import Sample, Via
+from runs.marking.filters import QueueFilters
+from runs.marking.holds import for_person, not_held
+from runs.marking.items import settle
+from runs.models import QueueItem
+
+LIMIT = 5_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The ``count`` oldest steps that match and nobody else has in front of them.
+
+    ``is_all`` is False when more match than one go may mark. ``digest`` names exactly these steps;
+    ``until`` is when it was asked: what finishes later does not belong to it.
+    """
+
+    count: int
+    is_all: bool
+    digest: str
+    until: datetime
+
+
+class SelectionChanged(Exception):
+    """Meanwhile somebody marked or took one of them: nothing was marked. ``now`` is what there is to confirm now."""
+
+    def __init__(self, now: Selection) -> None:
+        super().__init__(f"the selection has changed; it holds {now.count} steps now")
+        self.now = now
+
+
+def ask(filters: QueueFilters, *, by: User, now: datetime) -> Selection:
+    """What a mark on everything under the filters would reach."""
+    return _selection(_ids(_matching(filters, by, until=now, now=now)), now)
+
+
+def confirm(
+    filters: QueueFilters,
+    *,
+    digest: str,
+    until: datetime,
+    by: User,
+    outcome: str,
+    note: str = "",
+    was_blind: bool | None,
+    now: datetime,
+) -> int:
+    """Mark exactly the steps that were asked about; their number. All of them or none.
+
+    Raises SelectionChanged, or ValueError for an unknown outcome.
+    """
+    with transaction.atomic():
+        matching = _matching(filters, by, until=until, now=now)
+        ids = _ids(matching)[:LIMIT]
+        # In this order, as everywhere: samples, then items. From here on nobody can mark or take one of them.
+        labels.hold_rows(Sample.objects.filter(pk__in=ids))
+        held = set(QueueItem.objects.filter(pk__in=ids).select_for_update().order_by("pk").values_list("pk", flat=True))
+        if _selection(_ids(matching), until).digest != digest or not held.issuperset(ids):
+            raise SelectionChanged(_selection(_ids(_matching(filters, by, until=now, now=now)), now))
+        labels.mark_samples(
+            sample_ids=ids, by=by, outcome=outcome, note=note, was_blind=was_blind, via=Via.BULK, now=now
+        )
+        settle(ids)
+    return len(ids)
+
+
+def _matching(filters: QueueFilters, by: User, *, until: datetime, now: datetime) -> QuerySet[QueueItem]:
+    items = QueueItem.objects.filter(for_person(by), not_held(by, now), finished_at__lte=until)
+    return filters.apply(items, now=until).order_by("finished_at", "step_id")
+
+
+def _ids(matching: QuerySet[QueueItem]) -> list[UUID]:
+    """One more than may be marked, to know whether that is all."""
+    return list(matching.values_list("step_id", flat=True)[: LIMIT + 1])
+
+
+def _selection(ids: Sequence[UUID], until: datetime) -> Selection:
+    chosen = ids[:LIMIT]
+    digest = sha256(b"".join(one.bytes for one in chosen)).hexdigest()
+    return Selection(len(chosen), len(ids) <= LIMIT, digest, until)

@@ -1,0 +1,30 @@
+"""Counts that look at no more rows than they show."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+
+@dataclass(frozen=True)
+class Count:
+    """``n`` exactly, or at least ``n`` when ``more``; as text "7", or "1,000+"."""
+
+    n: int
+    more: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.n:,}+" if self.more else f"{self.n:,}"
+
+    def __bool__(self) -> bool:
+        return self.n > 0
+
+
+def upto(rows: QuerySet[Any], cap: int) -> Count:
+    """How many rows, exactly up to ``cap``."""
+    found = rows.order_by()[: cap + 1].count()
+    return of(found, cap)
+
+
+def of(n: int, cap: int) -> Count:
+    return Count(min(n, cap), more=n > cap)

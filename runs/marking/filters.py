@@ -1,0 +1,89 @@
+"""The marking queue's filters, as they stand in a query string."""
+
+import datetime as dt
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+from calibration.models import LabelSource, Order
+from runs import filtering
+from runs.filtering import BadFilter
+from runs.marking.names import Known, known
+from runs.models import QueueItem
+from runs.models.run import STAGES
+
+NAMES = ("pipeline", "step", "agent", "team", "stage", "label", "age")
+ORDERS = (Order.OLDEST, Order.NEWEST, Order.USEFUL, Order.RANDOM)
+UNLABELLED = "none"
+LABELS = {
+    UNLABELLED: "no label yet",
+    LabelSource.FAILED_CHECK.value: "a check failed",
+    LabelSource.RUN_MARK.value: "the run was marked",
+    LabelSource.STEP_MARK.value: "marked once, a second opinion is wanted",
+}
+_MONTH = dt.timedelta(days=30)
+AGES: dict[str, tuple[str, Callable[[dt.datetime], Q]]] = {
+    "24h": ("last 24 hours", lambda now: Q(finished_at__gte=now - dt.timedelta(days=1))),
+    "7d": ("last 7 days", lambda now: Q(finished_at__gte=now - dt.timedelta(days=7))),
+    "30d": ("last 30 days", lambda now: Q(finished_at__gte=now - _MONTH)),
+    "older": ("older than 30 days", lambda now: Q(finished_at__lt=now - _MONTH)),
+}
+
+
+@dataclass(frozen=True)
+class QueueFilters:
+    """ "" means any. ``step`` is a step with all its branches (``group``, not ``group/branch``)."""
+
+    pipeline: str = ""
+    step: str = ""
+    agent: str = ""
+    team: str = ""
+    stage: str = ""
+    label: str = ""
+    age: str = ""
+
+    def chosen(self) -> dict[str, str]:
+        """The filters that are set, as they stand in a query string."""
+        return {name: getattr(self, name) for name in NAMES if getattr(self, name)}
+
+    def apply(self, items: QuerySet[QueueItem], *, now: dt.datetime) -> QuerySet[QueueItem]:
+        columns = {"pipeline": "pipeline", "step": "group", "agent": "agent", "team": "team", "stage": "stage"}
+        chosen = {column: getattr(self, name) for name, column in columns.items() if getattr(self, name)}
+        items = items.filter(**chosen)
+        if self.label:
+            items = items.filter(label_source="" if self.label == UNLABELLED else self.label)
+        return items.filter(AGES[self.age][1](now)) if self.age else items
+
+
+def parse(query: QueryDict, names: Known | None = None, *, beside: Sequence[str] = ()) -> QueueFilters:
+    """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values.
+
+    ``beside`` are the other parameters of the page, which it checks itself. Without ``names`` they are looked up.
+    """
+    values, problems = filtering.read(query, (*NAMES, *beside))
+    problems += filtering.unknown(values, allowed(names or known()))
+    if problems:
+        raise BadFilter(problems)
+    return QueueFilters(**{name: values[name] for name in NAMES})
+
+
+def parse_order(query: QueryDict) -> Order:
+    """The order asked for, oldest first by default. Raises BadFilter for an unknown one."""
+    if problems := filtering.unknown({"order": query.get("order", "")}, {"order": ORDERS}):
+        raise BadFilter(problems)
+    return Order(query.get("order") or Order.OLDEST)
+
+
+def allowed(names: Known) -> Mapping[str, Collection[str]]:
+    """What each filter may be."""
+    return {
+        "pipeline": names.pipelines,
+        "step": names.steps,
+        "agent": names.agents,
+        "team": names.teams,
+        "stage": STAGES,
+        "label": LABELS,
+        "age": AGES,
+    }

@@ -1,0 +1,170 @@
+"""Which step a marker is given next, and that nobody else is given it meanwhile."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+
+from calibration.models import Order, Sample
+from runs.marking import counting, useful
+from runs.marking.chance import place
+from runs.marking.counting import Count
+from runs.marking.filters import QueueFilters
+from runs.marking.holds import for_person, hold, let_go, not_held, refusal
+from runs.models import QueueItem, QueueSkip
+
+REMAINING_CAP = 1_000
+# How many of the first in line are tried before looking again: as many colleagues may take one in the same instant.
+TRIED = 5
+_SORTS = {
+    Order.OLDEST: ("finished_at", "step_id"),
+    Order.NEWEST: ("-finished_at", "-step_id"),
+    Order.RANDOM: ("shuffle", "step_id"),
+}
+_REASONS = {
+    Order.OLDEST: "It has waited longest.",
+    Order.NEWEST: "It finished last.",
+    Order.RANDOM: "It was drawn by chance.",
+}
+SKIPPED = "You skipped it before, and nothing else is left."
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One step to mark, nobody else's until ``held_until``.
+
+    ``reason`` says why this one, without any confidence; ``bin_reason`` says it with the bin, so it is
+    not for a blind marker ("" for the orders that know no bins).
+    """
+
+    item: QueueItem
+    order: Order
+    held_until: datetime
+    reason: str
+    bin_reason: str = ""
+
+    @property
+    def step_id(self) -> UUID:
+        return self.item.step_id
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left under the filters: for this person (``skipped`` among it), and in the hands of others."""
+
+    free: Count
+    skipped: Count
+    held_by_others: int
+    next_free_at: datetime | None
+
+
+def next_item(
+    *,
+    by: User,
+    order: Order,
+    filters: QueueFilters,
+    now: datetime,
+    after: UUID | None = None,
+    before: UUID | None = None,
+) -> Offer | None:
+    """The next step for ``by``, held for them; None when there is none that they can have.
+
+    ``after`` is the step they come from, still waiting or not: what follows it in the order is
+    offered, from the start again past the end, and the step itself is free for others. ``before``
+    likewise goes backwards. What they skipped comes last.
+    """
+    waiting = _for(by, filters, now)
+    left = after or before
+    for item, is_skipped in _in_line(waiting, by, order, left, backwards=before is not None):
+        if (until := hold(item.step_id, by, now)) is not None:
+            if left is not None and left != item.step_id:
+                let_go(step_id=left, by=by)
+            return _offer(item, order, until, SKIPPED if is_skipped else "")
+    return None
+
+
+def take(*, step_id: UUID, by: User, now: datetime, order: Order = Order.PICKED) -> Offer:
+    """The step at an address, held for ``by`` (again). Raises HeldByColleague or NotWaiting (both in ``holds``)."""
+    until = hold(step_id, by, now)
+    item = QueueItem.objects.filter(pk=step_id).first() if until else None
+    if until is None or item is None:
+        raise refusal(step_id, by)
+    return _offer(item, order, until)
+
+
+def release(*, step_id: UUID, by: User) -> None:
+    """Free a step that ``by`` leaves unmarked."""
+    let_go(step_id=step_id, by=by)
+
+
+def remaining(filters: QueueFilters, by: User, now: datetime) -> Remaining:
+    """Whether anything is left for ``by``: free now, or later because colleagues hold it."""
+    mine = filters.apply(QueueItem.objects.filter(for_person(by)), now=now)
+    held = mine.filter(held_by__isnull=False, held_until__gt=now).exclude(held_by=by)
+    skipped = mine.filter(not_held(by, now), _was_skipped(by))
+    others = held.aggregate(next=Min("held_until"))
+    return Remaining(
+        free=counting.upto(mine.filter(not_held(by, now)), REMAINING_CAP),
+        skipped=counting.upto(skipped, REMAINING_CAP),
+        held_by_others=held.count(),
+        next_free_at=others["next"],
+    )
+
+
+def _for(by: User, filters: QueueFilters, now: datetime) -> QuerySet[QueueItem]:
+    return filters.apply(QueueItem.objects.filter(for_person(by), not_held(by, now)), now=now)
+
+
+def _was_skipped(by: User) -> Exists:
+    return Exists(QueueSkip.objects.filter(step_id=OuterRef("step_id"), by=by))
+
+
+def _in_line(
+    waiting: QuerySet[QueueItem], by: User, order: Order, left: UUID | None, *, backwards: bool
+) -> Iterator[tuple[QueueItem, bool]]:
+    """Candidates, the best first, and whether they were skipped before; looked up only as far as they are wanted."""
+    fresh = waiting.filter(~_was_skipped(by))
+    if order is Order.USEFUL:
+        for item in useful.in_line(fresh, left, backwards=backwards)[:TRIED]:
+            yield item, False
+    else:
+        sort = _reversed(_SORTS[order]) if backwards else _SORTS[order]
+        for rows in _beyond(fresh, sort, left):
+            for item in rows.order_by(*sort)[:TRIED]:
+                yield item, False
+    skips = QueueSkip.objects.filter(by=by, step_id__in=waiting.values("step_id")).order_by("at", "id")
+    for step_id in skips.values_list("step_id", flat=True)[:TRIED]:
+        yield from ((item, True) for item in QueueItem.objects.filter(pk=step_id))
+
+
+def _beyond(rows: QuerySet[QueueItem], sort: tuple[str, str], left: UUID | None) -> list[QuerySet[QueueItem]]:
+    """What follows ``left`` in the order, then everything; only the latter when it is not known where it stood."""
+    position = None if left is None else _position(left, sort[0].removeprefix("-"))
+    if position is None:
+        return [rows]
+    column, way = sort[0].removeprefix("-"), "lt" if sort[0].startswith("-") else "gt"
+    edge = {f"{column}__{way}e": position}  # bounds the walk through the index; what follows is the exact rule
+    following = Q(**{f"{column}__{way}": position}) | Q(**{column: position, f"step_id__{way}": left})
+    return [rows.filter(following, **edge), rows]
+
+
+def _position(step_id: UUID, column: str) -> datetime | int | None:
+    """Where a step stands in an order, also after its mark took it out of the queue; None for no such step."""
+    if column == "shuffle":
+        return place(step_id)
+    return Sample.objects.filter(pk=step_id).values_list("observed_at", flat=True).first()
+
+
+def _reversed(sort: tuple[str, str]) -> tuple[str, str]:
+    first, second = (name.removeprefix("-") if name.startswith("-") else f"-{name}" for name in sort)
+    return first, second
+
+
+def _offer(item: QueueItem, order: Order, until: datetime, reason: str = "") -> Offer:
+    if order is Order.USEFUL and not reason:
+        standing = useful.standing_of(item)
+        return Offer(item, order, until, standing.reason, standing.bin_reason)
+    return Offer(item, order, until, reason or _REASONS.get(order, ""))
