@@ -49,6 +49,13 @@ def label_ppm(label: float) -> int:
     return int(label * MILLION + HALF)
 
 
+def sums_of(confidence_ppm: int, label: float, source: str) -> Sums:
+    """What one labelled sample adds; ``source`` is step_mark, failed_check or run_mark."""
+    worth = label_ppm(label)
+    sources = (source == "step_mark", source == "failed_check", source == "run_mark")
+    return Sums(1, worth, confidence_ppm, (confidence_ppm - worth) ** 2, *map(int, sources))
+
+
 def total(parts: Iterable[Sums]) -> Sums:
     """All of ``parts`` together."""
     return Sums(*(sum(column) for column in zip(Sums(), *parts, strict=True)))

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from calibration import binning
-from calibration.labels import relabel, resolve
-from calibration.models import Bucket, Sample
+from calibration import binning, tallies
+from calibration.labels import relabel
+from calibration.models import Bucket, LabelSource, Sample
 from calibration.statements import Statement, execute
 from calibration.storable import storable_name, storable_text
 from calibration.unit import unit
@@ -89,7 +89,7 @@ def forget_ids(**_signal: object) -> None:
 def lookup(
     bucket: BucketKey | int, confidence: float, *, n_min: int, bin_width: float, evidence: Evidence = "all"
 ) -> BinEvidence:
-    """The measured record at this confidence: one statement, answered from the covering index alone.
+    """The measured record at this confidence: one statement over a handful of rows.
 
     Counts labelled samples of both stages, or of production only; replays never. Raises ValueError
     for a confidence that is no number in [0, 1], a width that does not divide 1, or unknown evidence.
@@ -99,8 +99,24 @@ def lookup(
     index = binning.bin_of(binning.to_ppm(confidence), bin_width)
     lo, hi = binning.edges(index, bin_width)
     owner = bucket if isinstance(bucket, int) else find_bucket(bucket)
-    n, total = (0, 0.0) if owner is None else _count(owner, STAGES[evidence], *binning.ppm_range(index, bin_width))
+    n, total = (0, 0.0) if owner is None else _record(owner, STAGES[evidence], index, bin_width)
     return BinEvidence(lo, hi, n, total / n if n else None, n_min)
+
+
+def _record(owner: int, stages: tuple[str, ...], index: int, bin_width: float) -> tuple[int, float]:
+    """How many labels, and their sum: from the tallies if the bin is made of whole percents."""
+    per_bin, odd = divmod(tallies.PERCENTS, binning.bins_of(bin_width))
+    if odd:
+        return _count(owner, stages, *binning.ppm_range(index, bin_width))
+    placeholders = ", ".join(["%s"] * len(stages))
+    sql = f"""
+        SELECT SUM(n), SUM(label_ppm) FROM calibration_tally
+        WHERE bucket_id = %s AND stage IN ({placeholders}) AND percent >= %s AND percent < %s
+    """  # noqa: S608 (placeholders only)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [owner, *stages, index * per_bin, (index + 1) * per_bin])
+        n, total = cursor.fetchone()
+    return int(n or 0), int(total or 0) / binning.MILLION
 
 
 def _count(owner: int, stages: tuple[str, ...], start: int, below: int) -> tuple[int, float]:
@@ -125,11 +141,16 @@ _INSERT = f"""
     WHERE NOT EXISTS (SELECT 1 FROM calibration_mark WHERE "group" = %s AND is_current)
     ON CONFLICT (id) DO NOTHING
 """  # noqa: S608 (names of columns and placeholders)
+_LABEL_BY_CHECK = f"""
+    UPDATE calibration_sample SET label = 0, label_source = '{LabelSource.FAILED_CHECK.value}'
+    WHERE id = %s AND check_failed AND label IS NULL
+"""  # noqa: S608 (a constant)
 
 
 def record_sample(**sample: Any) -> None:
-    """Run the statement of ``sampling`` at once."""
-    execute([sampling(**sample)])
+    """Run the statements of ``sampling`` at once."""
+    with transaction.atomic(savepoint=False):
+        execute(sampling(**sample))
 
 
 def sampling(
@@ -142,12 +163,12 @@ def sampling(
     observed_at: datetime,
     check_failed: bool,
     is_replay: bool = False,
-) -> Statement:
-    """The statement that adds a sample with its label; it does more only if its run was marked before the step ended.
+) -> list[Statement]:
+    """What adds a sample with its label: one statement, three if a check failed.
 
-    The same id again changes nothing. Raises ValueError for a confidence that is no number in [0, 1].
+    They do more only if the sample's run was marked before the step ended. The same id again changes
+    nothing. Raises ValueError for a confidence that is no number in [0, 1].
     """
-    label = resolve(step_marks=(), check_failed=check_failed, run_marks=())
     sample = Sample(
         id=id,
         bucket_id=bucket_id,
@@ -158,11 +179,19 @@ def sampling(
         observed_at=observed_at,
         check_failed=check_failed,
         is_replay=is_replay,
-        label=label.value,
-        label_source=label.source,
     )
     row = _row(sample)
-    return Statement(_INSERT, [*row, row[_GROUP]], otherwise=lambda: _record_in_marked_group(sample))
+    insertion = Statement(_INSERT, [*row, row[_GROUP]], otherwise=lambda: _record_in_marked_group(sample))
+    return [insertion, *_labelling(sample)]
+
+
+def _labelling(sample: Sample) -> list[Statement]:
+    """What counts and labels a sample whose check failed. In this order: a row with a label is counted already."""
+    if not sample.check_failed:
+        return []
+    labelling = Statement(_LABEL_BY_CHECK, [Sample._meta.pk.get_db_prep_value(sample.pk, connection)])
+    counting = tallies.arrival(sample)
+    return [labelling] if counting is None else [counting, labelling]
 
 
 def _record_in_marked_group(sample: Sample) -> None:

@@ -11,9 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.db.models import QuerySet
 
+from calibration import tallies
+from calibration.holds import hold_group, hold_rows
 from calibration.models import LabelSource, Mark, Order, Outcome, Sample, Via
 from calibration.storable import storable_text
 
@@ -164,14 +166,18 @@ def undo_mark(*, mark_id: int, by: "User", now: datetime) -> Mark:
 
 
 def relabel(samples: Iterable[Sample]) -> list[Difference]:
-    """Store a fresh resolution where it differs, and say where. The caller holds the rows' locks."""
+    """Store a fresh resolution where it differs, tallies included, and say where. The caller holds the rows."""
     changed = differences(samples := list(samples))
     fresh = {difference.sample: difference.fresh for difference in changed}
     stale = [sample for sample in samples if sample.pk in fresh]
+    change = tallies.Change()
     for sample in stale:
+        change.take(sample)
         sample.label, sample.label_source = fresh[sample.pk].value, fresh[sample.pk].source
+        change.add(sample)
     if stale:
         Sample.objects.bulk_update(stale, ["label", "label_source"], batch_size=200)
+        change.store()
     return changed
 
 
@@ -189,12 +195,6 @@ def differences(samples: Sequence[Sample]) -> list[Difference]:
         if stored != fresh:
             found.append(Difference(sample.pk, stored, fresh))
     return found
-
-
-def hold_rows(samples: QuerySet[Sample]) -> list[Sample]:
-    """``samples`` locked in order of id until the transaction ends, for ``relabel``."""
-    _hold_off_marks_on_groups()
-    return list(samples.select_for_update().order_by("id"))
 
 
 def _checked(*, outcome: str, note: str, via: str, offered_by: str) -> dict[str, str]:
@@ -229,10 +229,9 @@ def _same_thing(mark: Mark) -> QuerySet[Mark]:
 
 def _hold(mark: Mark) -> list[Sample]:
     """The samples it is about, locked."""
-    if mark.group is None:
-        return hold_rows(Sample.objects.filter(pk__in=[mark.sample_id]))
-    _hold_off_samples()
-    return list(Sample.objects.select_for_update().filter(group=mark.group).order_by("id"))
+    if mark.group is not None:
+        return hold_group(mark.group)
+    return hold_rows(Sample.objects.filter(pk__in=[mark.sample_id]))
 
 
 def _values(marks: QuerySet[Mark], key: str) -> defaultdict[UUID, list[float]]:
@@ -252,23 +251,3 @@ def _known(choices: type[Choice], name: str, given: str) -> Choice:
         return choices(given)
     except ValueError:
         raise ValueError(f"{name}: expected one of {', '.join(choices.values)}, not {given!r}") from None
-
-
-def _hold_off_samples() -> None:
-    """Until this transaction ends no sample can arrive, so none can miss the mark being made.
-
-    On PostgreSQL a transaction that has inserted its sample and not yet committed would neither see
-    the mark nor be seen by it. On SQLite there is only ever one write transaction.
-    """
-    _lock_samples("SHARE ROW EXCLUSIVE")
-
-
-def _hold_off_marks_on_groups() -> None:
-    """Taken before any row lock: a row lock first and this lock later could wait in a circle."""
-    _lock_samples("ROW EXCLUSIVE")
-
-
-def _lock_samples(mode: str) -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {Sample._meta.db_table} IN {mode} MODE")

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Literal
 
 from django.db import connection
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Subquery, Sum
 
 from calibration.buckets import STAGES, BucketKey, Evidence
-from calibration.models import AgentVersion, Bucket, PromptVersion, Sample
+from calibration.models import AgentVersion, Bucket, PromptVersion, Sample, Tally
 
 Changed = Literal["prompt", "agent", "both"]
 PHRASES: dict[Changed, str] = {"prompt": "prompt", "agent": "agent", "both": "prompt and agent"}
@@ -99,9 +99,8 @@ def _is(version: _Version, key: BucketKey) -> bool:
 
 
 def _labelled(version: _Version, evidence: Evidence) -> int:
-    return Sample.objects.filter(
-        bucket_id=version.bucket, stage__in=STAGES[evidence], is_replay=False, label__isnull=False
-    ).count()
+    tallies = Tally.objects.filter(bucket_id=version.bucket, stage__in=STAGES[evidence])
+    return int(tallies.aggregate(marked=Sum("n", default=0))["marked"])
 
 
 def _changed(former: _Version, key: BucketKey) -> Changed:

@@ -7,7 +7,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from calibration.labels import Difference, differences, hold_rows, relabel
+from calibration.holds import hold_rows
+from calibration.labels import Difference, differences, relabel
 from calibration.models import Sample
 
 

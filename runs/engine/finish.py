@@ -126,4 +126,4 @@ def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> 
         label_source=LabelSource.FAILED_CHECK if failed else LabelSource.NONE,
         now=now,
     )
-    return [sample, *rows.insertion([item])]
+    return [*sample, *rows.insertion([item])]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from calibration import tallies
 from calibration.models import AgentVersion, PromptVersion, Sample
 from runs.engine import sightings
 from runs.engine.snapshot import snapshot
@@ -31,6 +32,7 @@ def mark_alike(row: Step, *, label: float, count: int, stage: str) -> None:
         sample.pk, sample.group, sample.stage = uuid.uuid4(), uuid.uuid4(), stage
         sample.label, sample.label_source = label, "step_mark"
         sample.save(force_insert=True)
+    tallies.rebuild()
 
 
 def enforced(**fields: Any) -> dict[str, Any]:

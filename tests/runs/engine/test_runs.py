@@ -6,6 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from calibration import tallies
 from calibration.models import Sample
 from runs.engine import drive, gate
 from runs.engine.work import Work
@@ -84,6 +85,7 @@ def test_the_worked_example(pipelines):
         for label in rights
     ]  # fmt: skip
     Sample.objects.bulk_create(rows)
+    tallies.rebuild()
     run = pipelines.run("worked")
     row = steps_of(run)["look"]
     assert run.status == RunStatus.ESCALATED
