@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from calibration import labels
+from calibration.holds import hold_rows
 from calibration.models import Sample, Via
 from runs.marking.filters import QueueFilters
 from runs.marking.holds import for_person, not_held
@@ -66,7 +67,7 @@ def confirm(
         matching = _matching(filters, by, until=until, now=now)
         ids = _ids(matching)[:LIMIT]
         # In this order, as everywhere: samples, then items. From here on nobody can mark or take one of them.
-        labels.hold_rows(Sample.objects.filter(pk__in=ids))
+        hold_rows(Sample.objects.filter(pk__in=ids))
         held = set(QueueItem.objects.filter(pk__in=ids).select_for_update().order_by("pk").values_list("pk", flat=True))
         if _selection(_ids(matching), until).digest != digest or not held.issuperset(ids):
             raise SelectionChanged(_selection(_ids(_matching(filters, by, until=now, now=now)), now))
