@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.api import health, intake, pipelines, runs, schema, trust
+from runs.api import feedback, health, intake, pipelines, runs, schema, trust
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
@@ -11,6 +11,8 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
     path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view()),
+    path("runs/<uuid:run_id>/feedback", feedback.RunFeedback.as_view()),
+    path("runs/<uuid:run_id>/steps/<path:step_name>/feedback", feedback.StepFeedback.as_view()),
     path("pipelines", pipelines.PipelineList.as_view()),
     path("pipelines/<str:name>", pipelines.PipelineDetail.as_view()),
     path("reload", pipelines.Reload.as_view()),

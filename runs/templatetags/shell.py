@@ -102,6 +102,12 @@ def status_word(status: str) -> str:
 
 
 @register.filter
+def outcome_tone(outcome: str) -> str:
+    """The colour of a mark, which its shape and word tell too."""
+    return wording.OUTCOME_TONES[outcome]
+
+
+@register.filter
 def share(value: float) -> str:
     """A position or width inside an SVG, as a share of it."""
     return f"{value * 100:.2f}%"

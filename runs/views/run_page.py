@@ -20,6 +20,7 @@ from runs.access.roles import role_required
 from runs.models import Role, Run, RunEvent, Step
 from runs.models.run import ENDED, IN_FLIGHT
 from runs.views import run_reads
+from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
 from runs.views.query import whole_number
 from runs.views.runs_list import took
@@ -64,7 +65,8 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     context = {
         **_head(found, places, now),
         **_overview(places, _start(request, len(places))),
-        "panels": _panels(found, [place.step.id for place in shown if place.step]),
+        "panels": _panels(request, found, [place.step.id for place in shown if place.step]),
+        "judged": judged_run(run_id, user=request.user),
         "events": log_events,
         "older_than": log_events[0].id if older else None,
         "payload": _pretty(found.payload_head, found.payload_chars),
@@ -118,7 +120,7 @@ def log(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 def _step_answer(request: HttpRequest, found: Step) -> HttpResponse:
     owner = Run.objects.select_related("version").defer("context", "payload", "version__source").get(id=found.run_id)
-    [panel] = _panels(owner, [found.id])
+    [panel] = _panels(request, owner, [found.id])
     template = "runs/detail.html#panel" if request.headers.get("HX-Request") else "runs/step.html"
     return page(request, template, {"panel": panel, "run": owner})
 
@@ -181,11 +183,12 @@ def definitions(found: Run) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _panels(found: Run, step_ids: list[uuid.UUID]) -> list[Panel]:
+def _panels(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> list[Panel]:
     steps = list(run_reads.with_heads(Step.objects.filter(id__in=step_ids)).order_by("index", "id"))
     signals = list(run_reads.signals_of(step_ids))
     retries = run_reads.retries_of(found.id)
-    return panels(steps, signals, retries, definitions(found))
+    judged = judged_steps(step_ids, user=request.user)
+    return panels(steps, signals, retries, definitions(found), judged)
 
 
 def _attention(places: list[Place]) -> Place | None:

@@ -3,7 +3,7 @@
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.urls import reverse
@@ -15,6 +15,7 @@ from runs.models.step import UNFINISHED
 from runs.trust.narrative import narrative, percents, verdict
 from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
+from runs.views.judged import Judged
 from runs.views.run_reads import JSON_INLINE, SUMMARY_HEAD, TEXT_HEAD
 from runs.views.wording import STEP_MEANING
 
@@ -90,6 +91,7 @@ class Panel:
     earlier_count: int = 0
     trace_url: str = ""
     trace_events: int | None = None
+    judged: Judged | None = None
 
     @property
     def checks_passed(self) -> int:
@@ -110,6 +112,7 @@ def panels(
     signals: Sequence[Signal],
     retries: Sequence[RunEvent],
     definitions: Mapping[str, Mapping[str, Any]],
+    judged: Mapping[uuid.UUID, Judged],
 ) -> list[Panel]:
     """Panels in the order of ``steps``; ``definitions`` are those of the version the run executes, by name."""
     by_step: dict[uuid.UUID, list[Signal]] = defaultdict(list)
@@ -118,7 +121,8 @@ def panels(
     tries: dict[str, list[RunEvent]] = defaultdict(list)
     for event in retries:
         tries[event.step_name].append(event)
-    return [_panel(step, by_step[step.id], tries[step.name], definitions.get(step.name, {})) for step in steps]
+    made = [_panel(step, by_step[step.id], tries[step.name], definitions.get(step.name, {})) for step in steps]
+    return [replace(panel, judged=judged.get(panel.step.id)) for panel in made]
 
 
 def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition: Mapping[str, Any]) -> Panel:

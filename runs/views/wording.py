@@ -16,6 +16,7 @@ TONES = {
     "skipped": "quiet",
     "planned": "quiet",
 }
+OUTCOME_TONES = {"correct": "good", "partial": "warn", "incorrect": "bad"}
 WORDS = {"pending": "Waiting", "judging": "Gathering signals", "planned": "Not reached"}
 
 RUN_MEANING = {

@@ -85,6 +85,7 @@
   function refresh() {
     timer = 0;
     htmx.trigger("#top", "refresh");
+    htmx.trigger("#run-marks", "refresh");
     for (const name of changed) {
       if (panelOf(name)) htmx.trigger(panelOf(name), "refresh");
       else if (coming.has(name)) again.add(name);

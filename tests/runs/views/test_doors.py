@@ -14,9 +14,13 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 OPEN = {"home", "ui-home", "login", "logout"}
-WRITES = {"ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run"}
+WRITES = {
+    "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
+}  # fmt: skip
 OWN = {"ui-settings"}  # what anybody who signs in may set for themselves
-VALUES: dict[str, Any] = {"UUIDConverter": uuid.UUID(int=1), "StringConverter": "x", "SlugConverter": "prompt"}
+VALUES: dict[str, Any] = {
+    "UUIDConverter": uuid.UUID(int=1), "IntConverter": 1, "StringConverter": "x", "SlugConverter": "prompt",
+}  # fmt: skip
 URLS = [*runs.views.urls.urlpatterns, *insights.urls.urlpatterns]
 PAGES = [pattern for pattern in URLS if pattern.name not in OPEN]
 

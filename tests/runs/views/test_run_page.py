@@ -232,7 +232,7 @@ def test_the_number_of_queries_does_not_grow_with_steps_signals_or_events(
         factories.signal(step, SignalKind.VERIFIER, score=0.9)
         factories.event(run)
     # session, user, roles, run and version, outline of steps, log, panels' steps, their signals, retries
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(14):
         viewer.get(f"/ui/runs/{run.id}")
 
 
