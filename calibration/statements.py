@@ -6,12 +6,13 @@ adapted before it begins, and on PostgreSQL its statements cross the network in 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.db import connection
+from django.db import Error, connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +27,49 @@ class Statement:
 def execute(statements: Sequence[Statement]) -> None:
     """Run all, in order, in the transaction at hand.
 
-    Raises what the database or an ``otherwise`` raises: the transaction must then be rolled back,
-    since later statements may have run already.
+    Raises what the database or an ``otherwise`` raises, whichever statement comes first: the transaction
+    must then be rolled back, since later statements may have run already.
     """
-    for statement, met in zip(statements, _rows_met(statements), strict=True):
-        if not met and statement.otherwise is not None:
+    connection.ensure_connection()
+    if connection.queries_logged:
+        _one_by_one(statements, _logged)
+    elif connection.vendor == "sqlite":
+        with connection.wrap_database_errors:
+            _one_by_one(statements, _on_sqlite)
+    else:
+        _together(statements)
+
+
+def _one_by_one(statements: Sequence[Statement], run: Callable[[Statement], int]) -> None:
+    for statement in statements:
+        if run(statement) == 0 and statement.otherwise is not None:
             statement.otherwise()
 
 
-def _rows_met(statements: Sequence[Statement]) -> list[int]:
-    """How many rows each statement inserted, changed or found."""
-    connection.ensure_connection()
-    if connection.queries_logged:
-        return [_logged(one) for one in statements]
-    with connection.wrap_database_errors:
-        if connection.vendor == "sqlite":
-            run = connection.connection.execute
-            return [run(_native(one.sql), one.values).rowcount for one in statements]
-        with connection.connection.pipeline():
-            sent = [connection.connection.execute(one.sql, one.values) for one in statements]
-        return [cursor.rowcount for cursor in sent]
+def _together(statements: Sequence[Statement]) -> None:
+    """In PostgreSQL's pipeline mode: all are sent before the first is answered."""
+    sent: list[Any] = []
+    try:
+        with connection.wrap_database_errors, connection.connection.pipeline():
+            for one in statements:
+                sent.append(connection.connection.execute(one.sql, one.values))
+    except Error:
+        # A statement after one that met no row may fail just because of that: whoever lost its lease and
+        # comes too late finds its rows written by another. The first cause is what counts.
+        with contextlib.suppress(Error):
+            _hear(statements, sent)
+        raise
+    _hear(statements, sent)
+
+
+def _hear(statements: Sequence[Statement], sent: Sequence[Any]) -> None:
+    for statement, cursor in zip(statements, sent, strict=False):
+        if cursor.rowcount == 0 and statement.otherwise is not None:
+            statement.otherwise()
+
+
+def _on_sqlite(statement: Statement) -> int:
+    return int(connection.connection.execute(_native(statement.sql), statement.values).rowcount)
 
 
 def _logged(statement: Statement) -> int:

@@ -1,7 +1,10 @@
 """Statements that are ready run together, in order, or not at all."""
 
+from contextlib import nullcontext
+
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from calibration.models import Bucket
 from calibration.statements import Statement, execute
@@ -50,6 +53,23 @@ def test_a_refusal_undoes_what_came_before_and_after_it():
             [Statement(INSERT, ["before"]), Statement(RENAME, ["x", "nobody"], refuse), Statement(INSERT, ["after"])]
         )
     assert steps() == []
+
+
+def test_the_first_cause_is_told_not_the_error_that_follows_from_it():
+    """Who lost a lease meets no row, and then finds the rows it would insert inserted by another."""
+    execute([Statement(INSERT, ["taken"])])
+    for logged in (False, True):
+        with (
+            CaptureQueriesContext(connection) if logged else nullcontext(),
+            pytest.raises(Refused),
+            transaction.atomic(),
+        ):
+            execute(
+                [Statement(RENAME, ["x", "nobody"], refuse), Statement(INSERT, ["taken"]), Statement(INSERT, ["z"])]
+            )
+    with pytest.raises(IntegrityError), transaction.atomic():
+        execute([Statement(INSERT, ["taken"]), Statement(RENAME, ["x", "nobody"], refuse)])
+    assert steps() == ["taken"]
 
 
 def test_the_databases_refusal_is_djangos_error_and_the_connection_stays_usable():
