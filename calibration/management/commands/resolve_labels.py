@@ -4,13 +4,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from calibration import tallies
+from calibration.binning import MILLION
 from calibration.resolving import resolve_all
 
 
 class Command(BaseCommand):
     help = (
-        "Resolve the label of every sample afresh, report each stored label that differs, and correct it. "
-        "With --check nothing is changed, and any difference is exit code 1."
+        "Resolve the label of every sample afresh, report each stored label that differs, and correct it; then the "
+        "same for the sums over labels. With --check nothing is changed, and any difference is exit code 1."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,8 +22,17 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["batch"] < 1:
             raise CommandError("--batch must be a whole number above 0")
+        correct = not options["check"]
+        done, labels = self._labels(options["batch"], correct=correct)
+        sums = self._sums(correct=correct)
+        if not correct and (labels or sums):
+            raise CommandError(f"{labels} of {done} labels and {sums} sums differ; run without --check to correct them")
+        self.stdout.write(f"{done} samples resolved, {labels} labels and {sums} sums corrected")
+
+    def _labels(self, batch: int, *, correct: bool) -> tuple[int, int]:
+        """How many samples there are, and how many had another label."""
         found = done = 0
-        for progress in resolve_all(batch=options["batch"], correct=not options["check"]):
+        for progress in resolve_all(batch=batch, correct=correct):
             done = progress.done
             found += len(progress.differences)
             for difference in progress.differences:
@@ -31,9 +42,18 @@ class Command(BaseCommand):
                     f"resolves to {_shown(fresh.value, fresh.source)}"
                 )
             self.stderr.write(f"{progress.done} of {progress.total} samples", ending="\n")
-        if found and options["check"]:
-            raise CommandError(f"{found} of {done} labels differ; run without --check to correct them")
-        self.stdout.write(f"{done} samples resolved, {found} labels corrected")
+        return done, found
+
+    def _sums(self, *, correct: bool) -> int:
+        """How many sums differ from what the labels, right by now, add up to."""
+        found = tallies.rebuild() if correct else tallies.differences()
+        for difference in found:
+            at, missing = difference.place, difference.missing
+            self.stdout.write(
+                f"bucket {at.bucket_id}, {at.stage}, {at.percent} %: "
+                f"{missing.n:+} labels, {missing.label_ppm / MILLION:+g} in their sum"
+            )
+        return len(found)
 
 
 def _shown(value: float | None, source: str) -> str:
