@@ -13,14 +13,29 @@ from runs.models import Role
 from runs.views.page import page
 
 # Label and name of each section's address, in the order they are shown; Insights opens on the first.
-SECTIONS = (("Pipelines", "ui-insights-pipelines"),)
+SECTIONS = (
+    ("Steps", "ui-insights-steps"),
+    ("Pipelines", "ui-insights-pipelines"),
+    ("Agreement", "ui-insights-agreement"),
+)
 
 
 def insights_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any] | None = None, *, status: int = 200
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
+    section: str = "",
 ) -> HttpResponse:
-    """Render ``template``, which extends ``insights/base.html``, with the sections above it."""
-    sections = [{"label": label, "url": reverse(name), "here": _is_here(request, name)} for label, name in SECTIONS]
+    """Render ``template``, which extends ``insights/base.html``, with the sections above it.
+
+    ``section`` names the one that a page belongs to whose address does not begin with the section's.
+    """
+    sections = [
+        {"label": label, "url": reverse(name), "here": name == section or _is_here(request, name)}
+        for label, name in SECTIONS
+    ]
     return page(request, template, {"sections": sections, **(context or {})}, status=status)
 
 

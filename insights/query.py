@@ -1,0 +1,62 @@
+"""Reading the query string of a page: what is unknown is refused with what is allowed, never replaced by a default."""
+
+from collections.abc import Collection
+from typing import cast
+
+from django.conf import settings
+from django.http import QueryDict
+from django.utils.http import urlencode
+
+from calibration.binning import bins_of
+from calibration.summary import Stage
+from runs.models.run import STAGES
+from runs.views.query import BadAddress
+
+MOST_BINS = 100
+
+
+def only_known(query: QueryDict, names: Collection[str]) -> None:
+    """Raises BadAddress for a parameter the page does not have, or one given twice."""
+    for name in query:
+        if name not in names:
+            raise BadAddress(f"There is no parameter “{name[:80]}”. Parameters are: {', '.join(names)}.")
+        if len(query.getlist(name)) > 1:
+            raise BadAddress(f"{name} is given more than once.")
+
+
+def one_of(query: QueryDict, name: str, allowed: Collection[str]) -> str:
+    """One of ``allowed``, or "" when it is absent or empty. Raises BadAddress."""
+    given = query.get(name, "")
+    if given and given not in allowed:
+        raise BadAddress(f"{name} “{given[:80]}” is not known. Allowed: {', '.join(allowed)}.")
+    return given
+
+
+def whole_number(query: QueryDict, name: str, *, high: int, low: int = 0) -> int:
+    """A whole number from ``low`` to ``high``; it must be there. Raises BadAddress."""
+    given = query.get(name, "")
+    if not (given.isascii() and given.isdigit() and len(given) < 20 and low <= int(given) <= high):
+        raise BadAddress(f"{name} must be a whole number from {low} to {high}, not “{given[:80]}”.")
+    return int(given)
+
+
+def stage_of(query: QueryDict) -> Stage:
+    """testing, production, or all (both) when it names none. Raises BadAddress."""
+    return cast(Stage, one_of(query, "stage", ("all", *STAGES)) or "all")
+
+
+def width_of(query: QueryDict) -> float:
+    """The width of bins, the service's own when it names none. Raises BadAddress unless it divides 1."""
+    given = query.get("width") or str(settings.SERVICE.calibration.bin_width)
+    try:
+        bins_of(given)
+    except ValueError as error:
+        raise BadAddress(f"{str(error).replace('bin_width', 'width')}.") from error
+    if bins_of(given) > MOST_BINS:
+        raise BadAddress(f"width must be at least {1 / MOST_BINS}, or there would be more bins than a page can show.")
+    return float(given)
+
+
+def query_string(**values: object) -> str:
+    """A query string of everything that is set: empty texts and None are left out."""
+    return urlencode({name: str(value) for name, value in values.items() if value not in (None, "")})

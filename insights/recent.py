@@ -1,0 +1,42 @@
+"""The newest answers of a few buckets, each read from its end through an index, however long the history is."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from calibration.models import Bucket, Sample
+
+MOST_BUCKETS = 20
+
+
+def last_seen(buckets: "QuerySet[Bucket]") -> dict[int, datetime]:
+    """When the newest sample of each bucket was observed; buckets without any are left out. One query."""
+    newest = Sample.objects.filter(bucket=OuterRef("pk")).order_by("-observed_at").values("observed_at")[:1]
+    rows = buckets.order_by().annotate(seen=Subquery(newest)).values("id", "seen")
+    return {row["id"]: row["seen"] for row in rows if row["seen"] is not None}
+
+
+def newest_samples(bucket_ids: Sequence[int], *, limit: int) -> list[uuid.UUID]:
+    """Ids of the newest ``limit`` samples (no replays) of at most MOST_BUCKETS buckets, newest first. One query."""
+    if not bucket_ids:
+        return []
+    one = """
+        SELECT * FROM (
+          SELECT id, observed_at FROM calibration_sample
+          WHERE bucket_id = %s AND NOT is_replay ORDER BY observed_at DESC LIMIT %s
+        ) AS newest
+    """
+    asked = list(bucket_ids[:MOST_BUCKETS])
+    sql = f"{' UNION ALL '.join([one] * len(asked))} ORDER BY observed_at DESC LIMIT %s"
+    values = [value for bucket_id in asked for value in (bucket_id, limit)]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*values, limit])
+        return [_uuid(row[0]) for row in cursor.fetchall()]
+
+
+def _uuid(value: object) -> uuid.UUID:
+    # SQLite keeps ids as text.
+    return value if isinstance(value, uuid.UUID) else uuid.UUID(str(value))

@@ -1,0 +1,131 @@
+"""One step: the record of each agent and version that does it, its threshold, and what its evidence shows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from calibration.models import Bucket
+from calibration.summary import Stage, Summary
+from insights import overview, said_shown, thresholds
+from insights.charts import reliability, said_against_shown
+from insights.orders import orders_of
+from insights.query import only_known, query_string, stage_of, whole_number, width_of
+from insights.recent import MOST_BUCKETS, last_seen, newest_samples
+from insights.views.page import insights_page
+from runs.access.roles import role_required
+from runs.models import Role, Step
+from runs.models.run import STAGES
+
+MOST_RECORDS = 50
+ANSWERS = 400
+WIDTHS = (0.05, 0.1, 0.2, 0.25)
+NAMES = ("bucket", "stage", "width")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for: of which bucket, which stage, and in bins of what width."""
+
+    bucket: int | None
+    stage: Stage
+    width: float
+
+    def query(self, **changes: Any) -> str:
+        """The query string with ``changes``; what is the default is left out."""
+        given = {"bucket": self.bucket, "stage": self.stage, "width": self.width, **changes}
+        plain = {"bucket": None, "stage": "all", "width": settings.SERVICE.calibration.bin_width}
+        return query_string(**{name: value for name, value in given.items() if value != plain[name]})
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def step(request: HttpRequest, name: str) -> HttpResponse:
+    asked = _asked(request)
+    buckets = _buckets(name)
+    if not buckets and not Step.objects.filter(name=name).exists():
+        raise Http404
+    context = {"now": timezone.now(), "name": name, "asked": asked, "stages": STAGES, "widths": _widths(asked)}
+    if buckets:
+        context |= _measured(name, asked, buckets)
+    return insights_page(request, "insights/step.html", context)
+
+
+def _asked(request: HttpRequest) -> Asked:
+    query = request.GET
+    only_known(query, NAMES)
+    bucket = whole_number(query, "bucket", high=2**63 - 1) if query.get("bucket") else None
+    return Asked(bucket, stage_of(query), width_of(query))
+
+
+def _buckets(name: str) -> list[int]:
+    """The step's buckets, the one that answered last first."""
+    buckets = Bucket.objects.filter(step=name)
+    seen = last_seen(buckets)
+    never = [pk for pk in buckets.order_by("-id").values_list("id", flat=True) if pk not in seen]
+    return sorted(seen, key=lambda pk: (seen[pk], pk), reverse=True) + never
+
+
+def _measured(name: str, asked: Asked, buckets: list[int]) -> dict[str, Any]:
+    chosen_id = buckets[0] if asked.bucket is None else asked.bucket
+    if chosen_id not in buckets:
+        raise Http404
+    listed = {*buckets[:MOST_RECORDS], chosen_id}
+    [found] = overview.step_records(
+        stage=asked.stage, bin_width=asked.width, n_min=settings.SERVICE.calibration.n_min, bucket_ids=listed
+    )
+    chosen = next(record for record in found.records if record.summary.bucket_id == chosen_id)
+    recent = newest_samples(buckets[:MOST_BUCKETS], limit=ANSWERS)
+    latest = _latest(recent)
+    shown = said_shown.compare(said_shown.answers_of(recent))
+    explorer = thresholds.explore(chosen.summary, stage=asked.stage, current=latest.get("confidence_threshold"))
+    bins = _bins(chosen.summary, asked)
+    charts = {
+        "reliability-data": chosen.summary.total_n and reliability(chosen.summary, [row["url"] for row in bins]),
+        "threshold-data": explorer and explorer.chart(),
+        "shown-data": shown and said_against_shown(shown),
+    }
+    return {
+        "found": found,
+        "records": [{"record": one, "url": f"?{asked.query(bucket=one.summary.bucket_id)}"} for one in found.records],
+        "unlisted": len(buckets) - len(found.records),
+        "chosen": chosen,
+        "bins": bins,
+        "answer": chosen.answer,
+        "orders": orders_of(chosen_id),
+        "mostly_checks": mostly_checks(chosen.summary),
+        "n_min": settings.SERVICE.calibration.n_min,
+        "latest": latest,
+        "explorer": explorer,
+        "shown": shown,
+        "charts": [(name, data) for name, data in charts.items() if data],
+    }
+
+
+def mostly_checks(summary: Summary) -> bool:
+    """Whether more than half of the labels come from failed checks, which can only say wrong."""
+    return summary.by_failed_check * 2 > summary.total_n
+
+
+def _bins(summary: Summary, asked: Asked) -> list[dict[str, Any]]:
+    """The bins, each with the address of the answers in it."""
+    samples = reverse("ui-insights-samples")
+    return [
+        {"bin": one, "url": f"{samples}?{asked.query(bucket=summary.bucket_id)}&bin={index}"}
+        for index, one in enumerate(summary.bins)
+    ]
+
+
+def _latest(recent: list[Any]) -> dict[str, Any]:
+    """The newest answer's threshold and pipeline; {} when its step is not kept here."""
+    rows = Step.objects.filter(pk__in=recent[:1])
+    return dict(rows.values("confidence_threshold", "run__pipeline_name").first() or {})
+
+
+def _widths(asked: Asked) -> list[dict[str, Any]]:
+    widths = sorted({*WIDTHS, settings.SERVICE.calibration.bin_width, asked.width})
+    return [{"value": width, "label": f"{width * 100:g} points", "here": width == asked.width} for width in widths]

@@ -1,0 +1,166 @@
+import datetime as dt
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from calibration.buckets import bucket_id
+from tests import factories
+from tests.factories import NOW
+from tests.insights.history import STEP, answer, answers, key
+from tests.insights.views.reading import html
+
+pytestmark = pytest.mark.django_db
+
+PAGE = f"/ui/insights/steps/{STEP}"
+
+
+@pytest.fixture(autouse=True)
+def four_are_enough(service: Any) -> None:
+    service(calibration={"n_min": 4})
+
+
+def chart(text: str, name: str) -> Any:
+    return json.loads(text.split(f'<script id="{name}" type="application/json">')[1].split("</script>", maxsplit=1)[0])
+
+
+def test_a_step_nobody_knows_is_not_found(viewer: Client) -> None:
+    assert viewer.get("/ui/insights/steps/nope").status_code == 404
+
+
+def test_a_step_without_a_confidence_has_nothing_to_measure(viewer: Client) -> None:
+    factories.step(factories.run(), "open-ticket", agent="")
+    assert "Nothing to measure" in html(viewer, "/ui/insights/steps/open-ticket")
+
+
+def test_the_answer_stands_at_the_top(viewer: Client) -> None:
+    answers("ciii", 0.95, by=factories.user())
+    text = html(viewer, PAGE)
+    assert "<b>25%</b> correct (4 labels: the 95 % interval bears this out)" in text
+    assert "raise the threshold" in text
+
+
+def test_the_version_in_use_is_shown_and_any_other_can_be(viewer: Client) -> None:
+    olga = factories.user()
+    answers("cccc", 0.9, by=olga, bucket=key(prompt_hash="old"), at=NOW - dt.timedelta(days=9))
+    answers("ii", 0.9, by=olga, bucket=key(prompt_hash="new"))
+    assert "Too few labels to say" in html(viewer, PAGE)
+    assert "As right as it says" in html(viewer, f"{PAGE}?bucket={bucket_id(key(prompt_hash='old'))}")
+
+
+def test_a_bucket_of_another_step_is_not_found(viewer: Client) -> None:
+    answer()
+    answer(key(step="other"))
+    assert viewer.get(f"{PAGE}?bucket={bucket_id(key(step='other'))}").status_code == 404
+
+
+def test_chart_and_table_hold_the_same_numbers(viewer: Client) -> None:
+    answers("cccp", 0.95, by=factories.user())
+    text = html(viewer, PAGE)
+    points = chart(text, "reliability-data")
+    assert len(points) == 10
+    assert [point["n"] for point in points] == [0] * 9 + [4]
+    # 3.5 of 4
+    assert (points[9]["said"], points[9]["right"], points[9]["kind"]) == (0.95, 0.875, "agrees")
+    assert (points[0]["said"], points[0]["right"], points[0]["interval"]) == (None, None, None)
+    assert f'<a href="{points[9]["url"]}" title="The runs behind it">4</a>' in text
+
+
+def test_every_bin_leads_to_the_runs_behind_it(viewer: Client) -> None:
+    olga = factories.user()
+    high, low = answers("c", 0.95, by=olga)[0], answers("i", 0.35, by=olga)[0]
+    points = chart(html(viewer, f"{PAGE}?width=0.25&stage=production"), "reliability-data")
+    text = html(viewer, points[3]["url"])
+    assert str(high.run_id) in text
+    assert str(low.run_id) not in text
+
+
+def test_labels_from_failed_checks_alone_are_warned_of(viewer: Client) -> None:
+    answer(check=False)
+    answer(check=False)
+    answers("c", 0.95, by=factories.user())
+    assert "2 of 3 labels come from failed checks, which can only say wrong" in html(viewer, PAGE)
+    answers("c", 0.95, by=factories.user())
+    assert "which can only say wrong" not in html(viewer, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("orders", "told"),
+    [
+        (("random", "random"), "All 2 marks were on answers chosen at random: the accuracy is unbiased."),
+        (("random", "useful"), "Of 2 marks, 1 were on answers chosen at random (1 random, 1 most useful first)"),
+        (("", "useful"), "None of the 2 marks was on an answer chosen at random"),
+    ],
+)
+def test_accuracy_says_how_its_answers_were_chosen(viewer: Client, orders: tuple[str, str], told: str) -> None:
+    olga = factories.user()
+    for order in orders:
+        answers("c", 0.95, by=olga, offered_by=order)
+    text = html(viewer, PAGE)
+    assert told in text
+    assert "2 of the 2 were made blind." in text
+
+
+def test_the_threshold_explorer_reads_without_a_script(viewer: Client) -> None:
+    olga = factories.user()
+    answers("cc", 0.95, by=olga)
+    answers("i", 0.7, by=olga)
+    text = html(viewer, PAGE)
+    assert "At 75%, 1 of 3 answers (33%, 6 to 79%) would have gone to a person; 1 of the 1 wrong ones" in text
+    told = {point["threshold"]: point["told"] for point in chart(text, "threshold-data")["points"]}
+    assert told[0.7].startswith("At 70%, 0 of 3 answers")
+
+
+def test_said_against_shown(viewer: Client) -> None:
+    answer(confidence=0.95, shown=0.5)
+    answer(confidence=0.95, shown=0.95)
+    text = html(viewer, PAGE)
+    assert "grounding in shadow" in text
+    assert "<b>50%</b> of 2 answers in shadow mode would have been capped" in text
+    assert [(one["said"], one["shown"], one["wide"]) for one in chart(text, "shown-data")["answers"]] == [
+        (0.95, 0.5, True),
+        (0.95, 0.95, False),
+    ]
+
+
+def test_without_grounding_there_is_no_comparison(viewer: Client) -> None:
+    answer()
+    assert "Said against shown" not in html(viewer, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("width=0.3", "must divide 1 exactly"),
+        ("width=0.001", "width must be at least 0.01"),
+        ("width=x", "must be a number"),
+        ("stage=prod", "Allowed: all, testing, production"),
+        ("bucket=x", "bucket must be a whole number"),
+        ("n=1", "There is no parameter “n”"),
+    ],
+)
+def test_a_typo_is_400(viewer: Client, query: str, told: str) -> None:
+    answer()
+    assert told in html(viewer, f"{PAGE}?{query}", status=400)
+
+
+def test_a_step_whose_run_is_not_kept_here_is_shown_all_the_same(viewer: Client) -> None:
+    from calibration import buckets
+
+    buckets.record_sample(
+        id=uuid.uuid4(), bucket_id=bucket_id(key()), group=uuid.uuid4(), stage="production", confidence=0.9,
+        observed_at=NOW, check_failed=True,
+    )  # fmt: skip
+    assert "1 of 1 labels come from failed checks" in html(viewer, PAGE)
+
+
+def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_queries: Any) -> None:
+    olga = factories.user()
+    for n in range(30):
+        answers("ci", 0.95, by=olga, bucket=key(prompt_hash=str(n)), shown=0.5)
+    # session, user, roles; when each bucket answered last, the buckets; of those listed the keys, tallies and when
+    # each answered last; the newest answers, the newest step, the judged ones; labels for the thresholds; marks
+    with django_assert_num_queries(13):
+        viewer.get(PAGE)
