@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, transaction
 
-from calibration import buckets
+from calibration import buckets, tallies
 from calibration.buckets import bucket_id
-from calibration.labels import differences, mark_group, mark_sample
-from calibration.models import Bucket, Mark, Sample
+from calibration.labels import differences, mark_group, mark_sample, mark_samples, undo_mark
+from calibration.models import Bucket, Mark, Outcome, Sample, Tally
 from tests.calibration.factories import NOW, key, person, record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,6 +88,39 @@ def test_samples_that_arrive_while_their_run_is_marked_get_the_mark():
     assert set(Sample.objects.values_list("label", flat=True)) == {0.0}
 
 
+def test_sums_stay_exact_while_checks_fail_and_people_mark_undo_and_mark_in_bulk():
+    group = uuid.uuid4()
+    # One half in the order of its sums and one against it: held in order of id alone, they would wait in a circle.
+    up = [record(key(), number / 20, id=uuid.UUID(int=number + 1)) for number in range(20)]
+    down = [record(key(), 0.95 - number / 20, id=uuid.UUID(int=number + 21), group=group) for number in range(20)]
+    people = [person() for _ in range(4)]
+
+    def fail_checks(confidences):
+        for confidence in confidences:
+            record(key(), confidence, check_failed=True)
+
+    def change_ones_mind(who, order):
+        for sample in order:
+            mark = mark_sample(sample_id=sample, by=who, outcome="correct", via="queue", now=NOW)
+            undo_mark(mark_id=mark.pk, by=who, now=NOW)
+
+    def mark_all(who, samples):
+        for outcome in Outcome.values * 3:
+            mark_samples(sample_ids=samples, by=who, outcome=outcome, via="bulk", now=NOW)
+
+    at_once(
+        lambda: fail_checks([0.9, 0.4, 0.6] * 3),
+        lambda: fail_checks([0.4, 0.9, 0.5] * 3),
+        lambda: change_ones_mind(people[0], up[:6]),
+        lambda: mark_all(people[1], up),
+        lambda: mark_all(people[2], down),
+        lambda: mark_group(group=group, by=people[3], outcome="correct", via="page", now=NOW),
+    )
+    assert differences(list(Sample.objects.all())) == []
+    assert tallies.differences() == []
+    assert sum(Tally.objects.values_list("n", flat=True)) == 40 + 18
+
+
 def test_a_mark_waits_for_a_sample_that_is_written_and_not_yet_committed():
     group, written, marked = uuid.uuid4(), threading.Event(), threading.Event()
     bucket_id(key())
@@ -120,6 +153,13 @@ def test_the_same_sample_from_two_workers_is_one_sample():
     sample, group = uuid.uuid4(), uuid.uuid4()
     at_once(*[lambda: record(key(), id=sample, group=group)] * 4)
     assert Sample.objects.count() == 1
+
+
+def test_the_same_failed_check_from_two_workers_counts_once():
+    sample, group = uuid.uuid4(), uuid.uuid4()
+    at_once(*[lambda: record(key(), id=sample, group=group, check_failed=True)] * 4)
+    assert Tally.objects.get().n == 1
+    assert tallies.differences() == []
 
 
 @pytest.fixture(autouse=True)
