@@ -1,12 +1,20 @@
-from django.urls import path
+from django.urls import path, register_converter
 
-from insights.views import agreement, page, pipelines, samples, step, steps
+from insights.converters import NameConverter
+from insights.views import agents, agreement, page, pipelines, prompts, samples, step, steps
 
+register_converter(NameConverter, "name")
+
+# A name may hold slashes: what follows a name comes before the name alone.
 urlpatterns = [
     path("ui/insights", page.first, name="ui-insights"),
     path("ui/insights/pipelines", pipelines.pipelines, name="ui-insights-pipelines"),
     path("ui/insights/steps", steps.steps, name="ui-insights-steps"),
     path("ui/insights/samples", samples.samples, name="ui-insights-samples"),
     path("ui/insights/agreement", agreement.agreement, name="ui-insights-agreement"),
-    path("ui/insights/steps/<path:name>", step.step, name="ui-insights-step"),
+    path("ui/insights/steps/<name:name>/versions", prompts.versions, name="ui-prompt-versions"),
+    path("ui/insights/steps/<name:name>", step.step, name="ui-insights-step"),
+    path("ui/agents", agents.agent_list, name="ui-agents"),
+    path("ui/agents/<name:name>/versions", agents.versions, name="ui-agent-versions"),
+    path("ui/agents/<name:name>", agents.steps, name="ui-agent-steps"),
 ]

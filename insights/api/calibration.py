@@ -74,7 +74,7 @@ class StepCalibration(APIView):
         found = summaries(step=name, **asked) if "\x00" not in name else []
         if not found and ("\x00" in name or not Step.objects.filter(name=name).exists()):
             raise NotFound(f"No step called {name[:200]} has run.")
-        return Response({"step_name": name, "buckets": [_bucket(one) for one in found]})
+        return Response({"step_name": name, "buckets": [bucket_body(one) for one in found]})
 
 
 def _asked(query: QueryDict) -> Mapping[str, Any]:
@@ -103,7 +103,8 @@ def _width(query: QueryDict, *, default: float) -> float:
     return width
 
 
-def _bucket(summary: Summary) -> dict[str, Any]:
+def bucket_body(summary: Summary) -> dict[str, Any]:
+    """One bucket as the API shows it."""
     key = summary.key
     return {
         "agent": key.agent,

@@ -2,9 +2,12 @@
 
 from django.urls import URLPattern, path
 
-from insights.api import calibration
+from insights.api import agents, calibration, versions
 
 # A step's name may hold slashes: what follows the name comes before the name alone.
 urlpatterns: list[URLPattern] = [
     path("steps/<path:name>/calibration", calibration.StepCalibration.as_view()),
+    path("steps/<path:name>/versions", versions.StepVersions.as_view()),
+    path("agents", agents.AgentList.as_view()),
+    path("agents/<path:name>/versions", versions.AgentVersions.as_view()),
 ]

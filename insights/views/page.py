@@ -15,6 +15,7 @@ from runs.views.page import page
 # Label and name of each section's address, in the order they are shown; Insights opens on the first.
 SECTIONS = (
     ("Steps", "ui-insights-steps"),
+    ("Agents", "ui-agents"),
     ("Pipelines", "ui-insights-pipelines"),
     ("Agreement", "ui-insights-agreement"),
 )

@@ -9,6 +9,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from calibration.storable import storable_name
 from runs.models import RunEvent, Signal, Step
 from runs.models.signal import SignalKind, SignalState
 from runs.models.step import UNFINISHED
@@ -280,11 +281,12 @@ def _text(title: str, row: Any, name: str, view: str) -> Text:
 def _chips(step: Step) -> list[Chip]:
     chips = []
     if step.prompt_hash:
-        query = urlencode({"step": step.name, "hash": step.prompt_hash})
-        chips.append(Chip("template", step.prompt_hash, f"{reverse('ui-prompt')}?{query}"))
-    if step.agent_version:
-        query = urlencode({"agent": step.agent, "version": step.agent_version})
-        chips.append(Chip("agent", step.agent_version[:12], f"{reverse('ui-agent')}?{query}"))
+        history = reverse("ui-prompt-versions", args=[step.name])
+        chips.append(Chip("template", step.prompt_hash, f"{history}?{urlencode({'version': step.prompt_hash})}"))
+    if step.agent and step.agent_version:
+        history = reverse("ui-agent-versions", args=[step.agent])
+        query = urlencode({"version": storable_name(step.agent_version)})
+        chips.append(Chip("agent", step.agent_version[:12], f"{history}?{query}"))
     return chips
 
 

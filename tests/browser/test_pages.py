@@ -62,7 +62,7 @@ def addresses() -> list[str]:
         f"/ui/steps/{step.id}",
         f"/ui/steps/{step.id}/trace",
         f"/ui/steps/{step.id}/text/prompt",
-        "/ui/prompts?step=assess-and-remediate&hash=a7fad9c01b22",
+        "/ui/insights/steps/assess-and-remediate/versions?version=a7fad9c01b22",
         "/ui/pipelines",
         "/ui/pipelines/checkout-error-rate",
         "/ui/pipelines/broken",

@@ -16,12 +16,11 @@ pytestmark = pytest.mark.django_db
 OPEN = {"home", "ui-home", "login", "logout"}
 WRITES = {
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
-    "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
 OWN = {"ui-settings"}  # what anybody who signs in may set for themselves
 VALUES: dict[str, Any] = {
     "UUIDConverter": uuid.UUID(int=1), "IntConverter": 1, "StringConverter": "x", "SlugConverter": "prompt",
-    "PathConverter": "a/b",
+    "NameConverter": "a/b",
 }  # fmt: skip
 URLS = [*runs.views.urls.urlpatterns, *insights.urls.urlpatterns]
 PAGES = [pattern for pattern in URLS if pattern.name not in OPEN]

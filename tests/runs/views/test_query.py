@@ -15,9 +15,10 @@ pytestmark = pytest.mark.django_db
         "/ui/runs?q=%00",
         "/ui/runs/rows?ids=&top=%00",
         "/ui/pipelines/a%00b",
-        "/ui/prompts?step=%00&hash=x",
-        "/ui/prompts?step=x&hash=%00",
-        "/ui/agents?agent=%00&version=1",
+        "/ui/insights/steps/%00/versions",
+        "/ui/insights/steps/x/versions?version=%00",
+        "/ui/agents/a%00b/versions",
+        "/ui/agents?q=%00",
         "/ui/runs/{run}/step?name=a%00",
     ],
 )

@@ -301,25 +301,3 @@ def test_a_run_that_does_not_exist(viewer: Client) -> None:
     response = viewer.get(f"/ui/runs/{uuid.uuid4()}")
     assert response.status_code == 404
     assert "There is nothing here" in response.content.decode()
-
-
-@pytest.mark.parametrize("kind", ["prompts?step=s&hash=abc", "agents?agent=command:a&version=v1"])
-def test_a_chip_of_an_unrecorded_version_says_that_its_text_is_unknown(viewer: Client, kind: str) -> None:
-    assert "was not recorded" in text_of(viewer, f"/ui/{kind}")
-
-
-def test_a_version_shows_its_text_and_its_siblings(viewer: Client) -> None:
-    from calibration.models import PromptVersion
-
-    for digest in ("aaa", "bbb"):
-        PromptVersion.objects.create(
-            step="s",
-            prompt_hash=digest,
-            template=f"text of {digest}",
-            first_seen=factories.NOW,
-            last_seen=factories.NOW,
-        )
-    html = text_of(viewer, "/ui/prompts?step=s&hash=aaa")
-    assert "text of aaa" in html
-    assert "hash=bbb" in html
-    assert viewer.get("/ui/prompts").status_code == 404

@@ -1,0 +1,71 @@
+"""The agents, and for each the steps it runs in and the versions it has had."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from insights.agents import agent_names, agents
+from insights.bucket_use import recency
+from insights.histories import agent_history
+from insights.query import only_known, whole_number
+from insights.version_texts import agent_texts
+from insights.views.page import insights_page
+from insights.views.version_page import history_context
+from runs.access.roles import role_required
+from runs.models import Role
+
+PAGE = 50
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def agent_list(request: HttpRequest) -> HttpResponse:
+    only_known(request.GET, ("q", "page"))
+    contains = request.GET.get("q", "").strip()[:200]
+    page = whole_number(request.GET, "page", low=1, high=1_000_000) if "page" in request.GET else 1
+    every = agent_names()
+    found = [one for one in every if contains.casefold() in one[0].casefold()]
+    kept = {"q": contains} if contains else {}
+    context = {
+        "rows": agents(found[(page - 1) * PAGE : page * PAGE]),
+        "any": bool(every),
+        "search": len(every) > PAGE // 5,
+        "q": contains,
+        "newer": urlencode({**kept, "page": str(page - 1)}) if page > 1 else None,
+        "older": urlencode({**kept, "page": str(page + 1)}) if len(found) > page * PAGE else None,
+    }
+    return insights_page(request, "insights/agents/list.html", context)
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def steps(request: HttpRequest, name: str) -> HttpResponse:
+    """The steps an agent runs in, each with its record."""
+    only_known(request.GET, ())
+    history = agent_history(name)
+    if not history.versions:
+        raise Http404
+    records = sorted(
+        ((version, one, version.uses[one.bucket_id]) for version in history.versions for one in version.summaries),
+        key=lambda row: recency(row[2].last),
+        reverse=True,
+    )
+    context = {
+        "agent": name,
+        "tab": "steps",
+        "history": history,
+        "records": [{"version": version, "summary": one, "use": use} for version, one, use in records[:PAGE]],
+        "more": len(records) - PAGE,
+    }
+    return insights_page(request, "insights/agents/steps.html", context)
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def versions(request: HttpRequest, name: str) -> HttpResponse:
+    """What changed in an agent's soul and configuration, and whether it helped."""
+    history = agent_history(name)
+    if not history.versions and "version" not in request.GET:
+        raise Http404
+    context = history_context(request, history, lambda value: agent_texts(name, value), name="agent")
+    return insights_page(request, "insights/agents/versions.html", {"agent": name, "tab": "versions", **context})
