@@ -24,7 +24,7 @@ def measures() -> Sequence[Measure]:
     unmarked = list(Sample.objects.filter(label_source="").values_list("id", flat=True)[:5_000])
     marked = list(Sample.objects.filter(label_source="step_mark").values_list("id", flat=True)[:5_000])
     groups = list(Sample.objects.values_list("group", flat=True)[:5_000])
-    client = Client()
+    client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(marker)
 
     def lookup(width: float) -> None:
@@ -54,9 +54,7 @@ def measures() -> Sequence[Measure]:
         Measure("gate lookup, bins of 1/8", None, lambda _: lookup(0.125), times=500),
         Measure("GET /steps/{name}/calibration", 50, api),
         Measure("the same in bins of 0.01", None, lambda number: api(number, "?bin_width=0.01")),
-        Measure(
-            "the same in bins of 1/8, of samples", None, lambda number: api(number, "?bin_width=0.125"), times=50
-        ),
+        Measure("the same in bins of 1/8, of samples", None, lambda number: api(number, "?bin_width=0.125"), times=50),
         Measure("storing a mark", 20, lambda number: mark(unmarked, number)),
         Measure("storing a mark that replaces one", 20, lambda number: mark(marked, number)),
         Measure("storing a mark on a run", 20, mark_run),

@@ -32,6 +32,7 @@ def measure(database: str, *, steps: int, areas: Iterable[str]) -> Iterable[dict
     """Make the history and yield one result after the other, from a process of its own with that database."""
     folder = Folder("vs-bench-").path
     env = {**os.environ, "VECTORSTEP_VAR": str(folder / "var"), "PYTHONUNBUFFERED": "1"}
+    (folder / "var" / "static").mkdir(parents=True)
     postgres = Postgres() if database == "postgresql" else None
     if postgres is not None:
         env["DATABASE_URL"] = postgres.url()
