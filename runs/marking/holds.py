@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q
 
 from runs.models import QueueItem
@@ -32,19 +33,26 @@ def not_held(by: User, now: datetime) -> Q:
     return Q(held_until=None) | Q(held_until__lte=now) | Q(held_by=by)
 
 
-def hold(step_id: UUID, by: User, now: datetime) -> datetime | None:
+def hold(step_id: UUID, by: User, now: datetime, *, instead_of: UUID | None = None) -> datetime | None:
     """Give the step to ``by``; until when, or None when it is somebody else's, or gone.
 
-    One conditional update, so of two people exactly one gets it, on either database.
+    One conditional update, so of two people exactly one gets it, on either database. The step they
+    had ``instead_of`` it is free then.
     """
     until = now + timedelta(minutes=settings.SERVICE.marking.hold_minutes)
     free = QueueItem.objects.filter(for_person(by), not_held(by, now), pk=step_id)
-    return until if free.update(held_by=by, held_until=until) else None
+    with transaction.atomic():
+        if not free.update(held_by=by, held_until=until):
+            return None
+        if instead_of is not None and instead_of != step_id:
+            let_go(step_id=instead_of, by=by)
+    return until
 
 
 def let_go(*, step_id: UUID, by: User) -> None:
     """Free a step that ``by`` holds; one that they do not hold stays as it is."""
-    QueueItem.objects.filter(pk=step_id, held_by=by).update(held_by=None, held_until=None)
+    with transaction.atomic():
+        QueueItem.objects.filter(pk=step_id, held_by=by).update(held_by=None, held_until=None)
 
 
 def refusal(step_id: UUID, by: User) -> HeldByColleague | NotWaiting:

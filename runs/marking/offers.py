@@ -6,12 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from calibration.models import Order, Sample
 from runs.marking import counting, useful
 from runs.marking.chance import place
-from runs.marking.counting import Count
+from runs.marking.counting import Count as Counted
 from runs.marking.filters import QueueFilters
 from runs.marking.holds import for_person, hold, let_go, not_held, refusal
 from runs.models import QueueItem, QueueSkip
@@ -55,8 +55,8 @@ class Offer:
 class Remaining:
     """What is left under the filters: for this person (``skipped`` among it), and in the hands of others."""
 
-    free: Count
-    skipped: Count
+    free: Counted
+    skipped: Counted
     held_by_others: int
     next_free_at: datetime | None
 
@@ -79,9 +79,7 @@ def next_item(
     waiting = _for(by, filters, now)
     left = after or before
     for item, is_skipped in _in_line(waiting, by, order, left, backwards=before is not None):
-        if (until := hold(item.step_id, by, now)) is not None:
-            if left is not None and left != item.step_id:
-                let_go(step_id=left, by=by)
+        if (until := hold(item.step_id, by, now, instead_of=left)) is not None:
             return _offer(item, order, until, SKIPPED if is_skipped else "")
     return None
 
@@ -103,13 +101,13 @@ def release(*, step_id: UUID, by: User) -> None:
 def remaining(filters: QueueFilters, by: User, now: datetime) -> Remaining:
     """Whether anything is left for ``by``: free now, or later because colleagues hold it."""
     mine = filters.apply(QueueItem.objects.filter(for_person(by)), now=now)
+    free = mine.filter(not_held(by, now))
     held = mine.filter(held_by__isnull=False, held_until__gt=now).exclude(held_by=by)
-    skipped = mine.filter(not_held(by, now), _was_skipped(by))
-    others = held.aggregate(next=Min("held_until"))
+    others = held.aggregate(n=Count("pk"), next=Min("held_until"))
     return Remaining(
-        free=counting.upto(mine.filter(not_held(by, now)), REMAINING_CAP),
-        skipped=counting.upto(skipped, REMAINING_CAP),
-        held_by_others=held.count(),
+        free=counting.upto(free, REMAINING_CAP),
+        skipped=counting.upto(_skips(by, free), REMAINING_CAP),
+        held_by_others=others["n"],
         next_free_at=others["next"],
     )
 
@@ -120,6 +118,11 @@ def _for(by: User, filters: QueueFilters, now: datetime) -> QuerySet[QueueItem]:
 
 def _was_skipped(by: User) -> Exists:
     return Exists(QueueSkip.objects.filter(step_id=OuterRef("step_id"), by=by))
+
+
+def _skips(by: User, waiting: QuerySet[QueueItem]) -> QuerySet[QueueSkip]:
+    """Those of a person that still wait: found from the skips, which are few, not from what waits."""
+    return QueueSkip.objects.filter(Exists(waiting.filter(pk=OuterRef("step_id"))), by=by)
 
 
 def _in_line(
@@ -135,9 +138,9 @@ def _in_line(
         for rows in _beyond(fresh, sort, left):
             for item in rows.order_by(*sort)[:TRIED]:
                 yield item, False
-    skips = QueueSkip.objects.filter(by=by, step_id__in=waiting.values("step_id")).order_by("at", "id")
-    for step_id in skips.values_list("step_id", flat=True)[:TRIED]:
-        yield from ((item, True) for item in QueueItem.objects.filter(pk=step_id))
+    skipped = list(_skips(by, waiting).order_by("at", "id").values_list("step_id", flat=True)[:TRIED])
+    items = QueueItem.objects.in_bulk(skipped) if skipped else {}
+    yield from ((items[step_id], True) for step_id in skipped if step_id in items)
 
 
 def _beyond(rows: QuerySet[QueueItem], sort: tuple[str, str], left: UUID | None) -> list[QuerySet[QueueItem]]:
@@ -165,6 +168,6 @@ def _reversed(sort: tuple[str, str]) -> tuple[str, str]:
 
 def _offer(item: QueueItem, order: Order, until: datetime, reason: str = "") -> Offer:
     if order is Order.USEFUL and not reason:
-        standing = useful.standing_of(item)
-        return Offer(item, order, until, standing.reason, standing.bin_reason)
+        need = useful.need_of(item)
+        return Offer(item, order, until, need.reason, need.bin_reason)
     return Offer(item, order, until, reason or _REASONS.get(order, ""))

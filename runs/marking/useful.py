@@ -6,25 +6,24 @@ least sure first. Only bins that the newest waiting steps fall into take part: t
 that no longer runs needs no more marks.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet
 
-from calibration import buckets
-from calibration.binning import bin_of
+from calibration.binning import bin_of, edges
 from calibration.intervals import wilson
+from calibration.standings import Place, Standing, standings
 from runs.models import QueueItem
 
 NEWEST = 300
-Bin = tuple[int, int]  # the bucket's id and the bin's index
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What is known about one bin: ``n`` labels of the ``n_min`` it needs, and how wide their interval is (0 to 1)."""
+class Need:
+    """What a bin lacks: it has ``n`` labels of the ``n_min`` it needs, their interval is ``width`` wide (0 to 1)."""
 
     lo: float
     hi: float
@@ -59,33 +58,31 @@ class Standing:
 def in_line(waiting: QuerySet[QueueItem], left: UUID | None, *, backwards: bool = False) -> Sequence[QueueItem]:
     """The newest of ``waiting``, the most useful first; after ``left`` (before it) if that is still among them."""
     window = list(waiting.order_by("-finished_at", "-step_id")[:NEWEST])
-    standings = _standings({_bin(item) for item in window})
-    line = sorted(window, key=lambda item: standings[_bin(item)].rank)  # stable: the newest first within a bin
+    needs = _needs(window)
+    line = sorted(window, key=lambda item: needs[_place(item)].rank)  # stable: the newest first within a bin
     if backwards:
         line.reverse()
-    places = [place for place, item in enumerate(line) if item.step_id == left]
+    places = [number for number, item in enumerate(line) if item.step_id == left]
     start = places[0] + 1 if places else 0
     return line[start:] + line[:start]
 
 
-def standing_of(item: QueueItem) -> Standing:
+def need_of(item: QueueItem) -> Need:
     """Of the bin that the item's step falls into."""
-    return _standings([_bin(item)])[_bin(item)]
+    return _needs([item])[_place(item)]
 
 
-def _bin(item: QueueItem) -> Bin:
-    return item.bucket_id, bin_of(item.confidence_ppm, settings.SERVICE.calibration.bin_width)
+def _place(item: QueueItem) -> Place:
+    return Place(item.bucket_id, bin_of(item.confidence_ppm, settings.SERVICE.calibration.bin_width))
 
 
-def _standings(bins: Collection[Bin]) -> dict[Bin, Standing]:
+def _needs(items: Iterable[QueueItem]) -> dict[Place, Need]:
     service = settings.SERVICE.calibration
-    found = {}
-    for bucket, index in bins:
-        middle = (index + 0.5) * service.bin_width
-        known = buckets.lookup(
-            bucket, middle, n_min=service.n_min, bin_width=service.bin_width, evidence=service.evidence
-        )
-        interval = wilson(known.accuracy, known.n) if known.accuracy is not None else None
-        width = interval.hi - interval.lo if interval else 1.0
-        found[bucket, index] = Standing(known.lo, known.hi, known.n, service.n_min, width)
-    return found
+    found = standings({_place(item) for item in items}, bin_width=service.bin_width, evidence=service.evidence)
+    return {place: _need(place, standing, service.bin_width, service.n_min) for place, standing in found.items()}
+
+
+def _need(place: Place, standing: Standing, bin_width: float, n_min: int) -> Need:
+    interval = None if standing.accuracy is None else wilson(standing.accuracy, standing.n)
+    width = 1.0 if interval is None else interval.hi - interval.lo
+    return Need(*edges(place.bin, bin_width), standing.n, n_min, width)

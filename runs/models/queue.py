@@ -54,7 +54,7 @@ class QueueItem(models.Model):
             Index(fields=["team", "finished_at", "step"], name="queue_by_team"),
             Index(fields=["shuffle", "step"], name="queue_by_chance"),
             Index(fields=["label_source", "finished_at", "step"], condition=~Q(label_source=""), name="queue_labelled"),
-            Index(fields=["held_by"], condition=Q(held_by__isnull=False), name="queue_held"),
+            Index(fields=["held_until"], condition=Q(held_by__isnull=False), name="queue_held"),
         ]
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from django.urls import path
 from runs.views import (
     feedback,
     login,
+    mark_exchange,
     pipeline_actions,
     pipeline_page,
     pipelines_list,
@@ -38,6 +39,10 @@ urlpatterns = [
     path("ui/steps/<uuid:step_id>/text/<slug:part>", texts.step_text, name="ui-step-text"),
     path("ui/steps/<uuid:step_id>/mark", feedback.mark_step, name="ui-step-mark"),
     path("ui/steps/<uuid:step_id>/marks", feedback.step_marks, name="ui-step-marks"),
+    path("ui/marks", mark_exchange.exchange, name="ui-marks"),
+    path("ui/marks/export", mark_exchange.export, name="ui-marks-export"),
+    path("ui/marks/check", mark_exchange.check, name="ui-marks-check"),
+    path("ui/marks/import", mark_exchange.import_, name="ui-marks-import"),
     path("ui/marks/<int:mark_id>/undo", feedback.undo, name="ui-mark-undo"),
     path("ui/signals/<uuid:signal_id>/text/<slug:part>", texts.signal_text, name="ui-signal-text"),
     path("ui/pipelines", pipelines_list.pipelines, name="ui-pipelines"),

@@ -2,41 +2,18 @@
 
 import threading
 import uuid
-from collections.abc import Callable
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from calibration import buckets, tallies
 from calibration.buckets import bucket_id
 from calibration.labels import differences, mark_group, mark_sample, mark_samples, undo_mark
 from calibration.models import Bucket, Mark, Outcome, Sample, Tally
+from tests.at_once import at_once
 from tests.calibration.factories import NOW, key, person, record
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def at_once(*jobs: Callable[[], object]) -> None:
-    """Run every job in a thread of its own, started together; the first error of any is raised."""
-    start, errors = threading.Barrier(len(jobs)), []
-
-    def run(job: Callable[[], object]) -> None:
-        try:
-            start.wait(timeout=10)
-            job()
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive(), "two transactions wait for each other"
-    if errors:
-        raise errors[0]
 
 
 def test_one_person_marking_a_step_in_six_browsers_has_one_current_mark():

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 OPEN = {"home", "ui-home", "login", "logout"}
 WRITES = {
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
+    "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
 OWN = {"ui-settings"}  # what anybody who signs in may set for themselves
 VALUES: dict[str, Any] = {

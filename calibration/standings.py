@@ -1,0 +1,65 @@
+"""How many labels single bins have, read for many bins at once."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from django.db import connection
+
+from calibration import binning, buckets, tallies
+from calibration.buckets import STAGES, Evidence
+
+
+class Place(NamedTuple):
+    """A bin of a bucket; ``bin`` counts from 0."""
+
+    bucket_id: int
+    bin: int
+
+
+class Standing(NamedTuple):
+    """``n`` labels, and their mean (None without any)."""
+
+    n: int
+    accuracy: float | None
+
+
+def standings(places: Collection[Place], *, bin_width: float, evidence: Evidence = "all") -> dict[Place, Standing]:
+    """What the gate would find in each of these bins. One query if a bin is made of whole percents, else one for each.
+
+    Raises ValueError for a width that does not divide 1, or unknown evidence.
+    """
+    per_bin, odd = divmod(tallies.PERCENTS, binning.bins_of(bin_width))
+    if odd:
+        return {place: _looked_up(place, bin_width, evidence) for place in places}
+    if evidence not in STAGES:
+        raise ValueError(f"evidence: expected all or production, not {evidence!r}")
+    found = dict.fromkeys(places, Standing(0, None))
+    found.update(_tallied(places, per_bin, STAGES[evidence]) if places else {})
+    return found
+
+
+def _tallied(places: Collection[Place], per_bin: int, stages: tuple[str, ...]) -> dict[Place, Standing]:
+    wanted = ", ".join(["(%s, %s, %s)"] * len(places))
+    sql = f"""
+        WITH wanted(bucket_id, first, below) AS (VALUES {wanted})
+        SELECT wanted.bucket_id, wanted.first, SUM(tally.n), SUM(tally.label_ppm)
+        FROM wanted JOIN calibration_tally AS tally ON tally.bucket_id = wanted.bucket_id
+          AND tally.stage IN ({", ".join(["%s"] * len(stages))})
+          AND tally.percent >= wanted.first AND tally.percent < wanted.below
+        GROUP BY wanted.bucket_id, wanted.first
+    """  # noqa: S608 (placeholders only)
+    edges = [(place.bucket_id, place.bin * per_bin, (place.bin + 1) * per_bin) for place in places]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*(value for edge in edges for value in edge), *stages])
+        rows = cursor.fetchall()
+    return {
+        Place(bucket, first // per_bin): Standing(int(n), int(label_ppm) / binning.MILLION / int(n))
+        for bucket, first, n, label_ppm in rows
+        if n
+    }
+
+
+def _looked_up(place: Place, bin_width: float, evidence: Evidence) -> Standing:
+    lo, hi = binning.edges(place.bin, bin_width)
+    found = buckets.lookup(place.bucket_id, (lo + hi) / 2, n_min=1, bin_width=bin_width, evidence=evidence)
+    return Standing(found.n, found.accuracy)

@@ -1,0 +1,86 @@
+"""The queue's address: understood whole, or refused with what is allowed."""
+
+import pytest
+from django.http import QueryDict
+
+from calibration.models import Order
+from runs.filtering import BadFilter
+from runs.marking import filters, names
+from runs.marking.filters import QueueFilters
+from runs.marking.marks import mark_step
+from tests.factories import NOW
+from tests.runs.marking.waiting import waiting
+
+KNOWN = names.Known(pipelines=["checkout"], steps=["look", "decide"], agents=["command:a"], teams=["ops"])
+
+
+def parse(text, **given):
+    return filters.parse(QueryDict(text), KNOWN, **given)
+
+
+def test_everything_at_once():
+    text = "pipeline=checkout&step=look&agent=command:a&team=ops&stage=testing&label=none&age=7d"
+    found = parse(text)
+    assert found == QueueFilters("checkout", "look", "command:a", "ops", "testing", "none", "7d")
+    assert "&".join(f"{name}={value}" for name, value in found.chosen().items()) == text
+
+
+@pytest.mark.parametrize("text", ["", "pipeline=&stage="])
+def test_nothing_is_everything(text):
+    assert parse(text) == QueueFilters()
+    assert QueueFilters().chosen() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "pipelin=checkout",
+            "There is no filter “pipelin”. Filters are: pipeline, step, agent, team, stage, label, age.",
+        ),
+        ("stage=prod", "stage “prod” is not known. Allowed: testing, production."),
+        ("label=marked", "label “marked” is not known. Allowed: none, failed_check, run_mark, step_mark."),
+        ("age=1d", "age “1d” is not known. Allowed: 24h, 7d, 30d, older."),
+        ("team=op", "team “op” is not known. Allowed: ops."),
+        ("step=look/0", "step “look/0” is not known. Allowed: look, decide."),
+        ("stage=testing&stage=production", "stage is given more than once."),
+        ("order=newest", "There is no filter “order”."),
+    ],
+)
+def test_a_typo_is_refused_with_what_is_allowed(text, said):
+    with pytest.raises(BadFilter) as refused:
+        parse(text)
+    assert str(refused.value).startswith(said)
+
+
+def test_every_problem_is_told_at_once():
+    with pytest.raises(BadFilter) as refused:
+        parse("stage=prod&age=1d")
+    assert len(refused.value.problems) == 2
+
+
+def test_what_else_a_page_takes_is_its_own_affair():
+    assert parse("order=newest&stage=testing", beside=["order"]) == QueueFilters(stage="testing")
+
+
+def test_orders():
+    assert filters.parse_order(QueryDict("")) is Order.OLDEST
+    assert filters.parse_order(QueryDict("order=useful")) is Order.USEFUL
+    with pytest.raises(BadFilter) as refused:
+        filters.parse_order(QueryDict("order=best"))
+    assert str(refused.value) == "order “best” is not known. Allowed: oldest, newest, useful, random."
+
+
+@pytest.mark.django_db
+def test_names_stay_known_when_their_last_step_is_marked(anna):
+    item = waiting("look/0", pipeline_name="checkout", team="ops", agent="command:a")
+    waiting("decide", pipeline_name="api", team="", agent="command:b")
+    mark_step(step_id=item.pk, by=anna, outcome="correct", was_blind=True, via="queue", now=NOW)
+    expected = names.Known(["api", "checkout"], ["decide", "look"], ["command:a", "command:b"], ["ops"])
+    assert names.known() == expected
+    assert filters.parse(QueryDict("step=look")) == QueueFilters(step="look")
+
+
+@pytest.mark.django_db
+def test_no_names_in_an_empty_database():
+    assert names.known() == names.Known([], [], [], [])
