@@ -46,11 +46,12 @@ def status_mark(status: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def when(context: dict[str, Any], moment: dt.datetime | None, show: str = "ago") -> str | SafeString:
-    """A moment as "5 min ago", or as the time of day (``show="clock"``), in the reader's zone."""
+    """A moment as "5 min ago", or as the time of day (``show="clock"``; "minute": no seconds), in the reader's zone."""
     if moment is None:
         return ""
     moment = timezone.localtime(moment)
-    text = f"{moment:%H:%M:%S}" if show == "clock" else wording.ago(moment, context["now"])
+    written = {"clock": f"{moment:%H:%M:%S}", "minute": f"{moment:%H:%M}"}
+    text = written.get(show) or wording.ago(moment, context["now"])
     return format_html(
         '<time datetime="{}" title="{}" data-show="{}">{}</time>',
         moment.isoformat(timespec="milliseconds"),

@@ -14,6 +14,7 @@ from runs.models import Role
 # Label, name of the address, key, icon.
 NAVIGATION = (
     ("Runs", "ui-runs", "r", "runs"),
+    ("Marking", "ui-marking-queue", "m", "marking"),
     ("Pipelines", "ui-pipelines", "p", "pipelines"),
     ("Insights", "ui-insights", "i", "insights"),
 )
@@ -36,6 +37,7 @@ def page(
             for label, name, key, icon in NAVIGATION
         ],
         "role_name": role.label if role is not None else "no role",
+        "can_mark": role is not None and role >= Role.MARKER,
         "can_operate": role is not None and role >= Role.OPERATOR,
         "now": timezone.now(),
     }

@@ -13,7 +13,7 @@ TEXT_HEAD = 3_000
 JSON_INLINE = 30_000
 SUMMARY_HEAD = 1_500
 LOG_PAGE = 200
-_HEAVY_STEP = ("prompt", "raw_output", "parsed_output", "agent_trace", "iterations")
+HEAVY_STEP = ("prompt", "raw_output", "parsed_output", "agent_trace", "iterations")
 _HEAVY_SIGNAL = ("prompt", "raw_output", "detail")
 
 
@@ -36,7 +36,7 @@ def _json_chars(field: str) -> Coalesce:
     return Coalesce(Length(Cast(field, TextField())), Value(0))
 
 
-def _small_json(field: str, limit: int) -> Case:
+def small_json(field: str, limit: int) -> Case:
     """The JSON itself when it is small, else null: then the page shows a way to it instead."""
     return Case(
         When(Q(**{f"{field}_chars__lte": limit}), then=F(field)), default=None, output_field=JSONField(null=True)
@@ -59,7 +59,7 @@ def outline(steps: "QuerySet[Step]") -> "QuerySet[Step]":
 def with_heads(steps: "QuerySet[Step]") -> "QuerySet[Step]":
     """Everything a step's panel shows, with the beginning and size of each long text."""
     return (
-        steps.defer(*_HEAVY_STEP)
+        steps.defer(*HEAVY_STEP)
         .annotate(
             prompt_head=Left("prompt", TEXT_HEAD),
             prompt_chars=Length("prompt"),
@@ -72,9 +72,9 @@ def with_heads(steps: "QuerySet[Step]") -> "QuerySet[Step]":
             iteration_count=JSONArrayLength("iterations"),
         )
         .annotate(
-            answer=_small_json("parsed_output", JSON_INLINE),
+            answer=small_json("parsed_output", JSON_INLINE),
             answer_summary=Left(KeyTextTransform("summary", "parsed_output"), SUMMARY_HEAD),
-            earlier=_small_json("iterations", JSON_INLINE * 4),
+            earlier=small_json("iterations", JSON_INLINE * 4),
         )
     )
 
@@ -90,7 +90,7 @@ def signals_of(step_ids: list[uuid.UUID]) -> "QuerySet[Signal]":
             raw_output_chars=Length("raw_output"),
             detail_chars=_json_chars("detail"),
         )
-        .annotate(small_detail=_small_json("detail", JSON_INLINE * 4))
+        .annotate(small_detail=small_json("detail", JSON_INLINE * 4))
         .order_by("step_id", "iteration", "kind", "position")
     )
 

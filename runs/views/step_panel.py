@@ -18,12 +18,12 @@ from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
 from runs.views.judged import Judged
 from runs.views.run_reads import JSON_INLINE, SUMMARY_HEAD, TEXT_HEAD
+from runs.views.step_signals import claims_in, detail_of, of_current_pass, one
 from runs.views.wording import STEP_MEANING
 
 # Fields of the contract that the panel shows in places of their own.
 _CONTRACT = {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "uncertainties"}
 _MANY = 200
-_ORDER: dict[str, int] = {SignalKind.VERIFIER: 0, SignalKind.GROUNDING: 1, SignalKind.CHECK: 2}
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ def panels(
 def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition: Mapping[str, Any]) -> Panel:
     report = step.trust_report or None
     passes = step.earlier or []
-    current = _of_current_pass(signals, passes, step.iteration_count or 0)
-    verifier = _one(current, SignalKind.VERIFIER)
-    grounding = _one(current, SignalKind.GROUNDING)
+    current = of_current_pass(signals, passes, step.iteration_count or 0)
+    verifier = one(current, SignalKind.VERIFIER)
+    grounding = one(current, SignalKind.GROUNDING)
     checks = [signal for signal in current if signal.kind == SignalKind.CHECK]
-    claims = _claims(grounding)
+    claims = claims_in(grounding)
     backed = sum(1 for claim in claims if claim.get("supported"))
     calibration = _stage(report, "calibration")
     return Panel(
@@ -156,7 +156,7 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         ],
         awaited=_awaited(definition, current),
         wide_gap=bool((report or {}).get("wide_gap")),
-        trace_cut=bool(backed < len(claims) and grounding and (_detail(grounding).get("trace_cut"))),
+        trace_cut=bool(backed < len(claims) and grounding and (detail_of(grounding).get("trace_cut"))),
         reset=_sentence((calibration.get("inputs") or {}).get("reset")),
         talks=_talks(step, current),
         chips=_chips(step),
@@ -171,33 +171,6 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         trace_url=reverse("ui-step-trace", args=[step.id]) if step.agent_trace_events else "",
         trace_events=step.agent_trace_events,
     )
-
-
-def _of_current_pass(signals: list[Signal], passes: Sequence[Mapping[str, Any]], count: int) -> list[Signal]:
-    """The signals of the pass that counts: the chosen one once it is chosen, else the latest."""
-    chosen = next((number for number, one in enumerate(passes) if one.get("chosen")), None)
-    number = chosen if chosen is not None else count
-    signals = sorted(signals, key=lambda signal: (_ORDER[signal.kind], signal.position))
-    of_number = [signal for signal in signals if signal.iteration == number]
-    latest = max((signal.iteration for signal in signals), default=0)
-    return of_number or [signal for signal in signals if signal.iteration == latest]
-
-
-def _one(signals: Iterable[Signal], kind: str) -> Signal | None:
-    return next((signal for signal in signals if signal.kind == kind), None)
-
-
-def _detail(signal: Any) -> Mapping[str, Any]:
-    return signal.small_detail or {}
-
-
-def _claims(grounding: Signal | None) -> list[Mapping[str, Any]]:
-    if grounding is None:
-        return []
-    claims = _detail(grounding).get("claims")
-    found = [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
-    # What nothing backs is what a reader looks for.
-    return sorted(found, key=lambda claim: bool(claim.get("supported")))
 
 
 def _stage(report: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
@@ -264,7 +237,7 @@ def _talks(step: Any, signals: Sequence[Any]) -> list[Talk]:
 def _judge_title(signal: Any) -> str:
     if signal.kind == SignalKind.GROUNDING:
         return "The grounding judge"
-    mode = _detail(signal).get("mode", "")
+    mode = detail_of(signal).get("mode", "")
     return f"The verifier ({mode})" if mode else "The verifier"
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
 from runs.models import Role, Signal, Step
+from runs.views import trace_events
 from runs.views.page import page
 from runs.views.query import whole_number
 from runs.views.run_reads import part_of_text
@@ -18,7 +19,6 @@ from runs.views.step_config import value_text
 
 PART = 50_000
 EVENTS = 50
-EVENT_HEAD = 2_000
 STEP_PARTS = {
     "prompt": "What the agent was asked",
     "raw_output": "What the agent answered",
@@ -100,7 +100,7 @@ def trace(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
     only, start = request.GET.get("event"), whole_number(request, "from")
     if only is not None:
         return _one_event(request, step, events, whole_number(request, "event"))
-    shown = [_event(event, number) for number, event in enumerate(events[start : start + EVENTS], start)]
+    shown = [trace_events.shown(event, number) for number, event in enumerate(events[start : start + EVENTS], start)]
     left = max(0, len(events) - start - EVENTS)
     context = {
         "step": step,
@@ -132,41 +132,3 @@ def _one_event(request: HttpRequest, step: Step, events: list[Any], number: int)
         "keep": f"event={number}&",
     }
     return page(request, "runs/text.html", context)
-
-
-_ICONS = {
-    "tool_call": "tool",
-    "tool_result": "result",
-    "text": "text",
-    "thinking": "thought",
-    "tool_denied": "cancelled",
-}
-_TITLES = {
-    "tool_call": "Called",
-    "tool_result": "Got back",
-    "text": "Said",
-    "thinking": "Thought",
-    "tool_denied": "Was denied",
-    "llm_call": "Asked its model",
-    "llm_retry": "Asked its model again",
-    "model_fallback": "Fell back to another model",
-}
-
-
-def _event(event: Any, number: int) -> dict[str, Any]:
-    event = event if isinstance(event, dict) else {"type": "text", "content": event}
-    kind = str(event.get("type", ""))
-    rest = {name: value for name, value in event.items() if name not in {"type", "name", "is_error", "at", "ts"}}
-    body = next((rest[name] for name in ("input", "content", "reason") if len(rest) == 1 and name in rest), rest or "")
-    text = value_text(body) if body not in ("", {}, None) else ""
-    return {
-        "number": number,
-        "kind": kind,
-        "icon": _ICONS.get(kind, "info"),
-        "title": _TITLES.get(kind, kind.replace("_", " ").capitalize() or "Event"),
-        "name": str(event.get("name", "")),
-        "failed": bool(event.get("is_error")) or kind == "tool_denied",
-        "head": text[:EVENT_HEAD],
-        "chars": len(text),
-        "cut": len(text) > EVENT_HEAD,
-    }

@@ -11,6 +11,7 @@
   const longDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", timeZone });
   const year = new Intl.DateTimeFormat(undefined, { year: "numeric", timeZone });
   const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone });
+  const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone });
 
   function ago(then, now) {
     const seconds = Math.round((now - then) / 1000);
@@ -28,7 +29,7 @@
       const then = new Date(element.dateTime);
       if (Number.isNaN(then.getTime())) continue;
       element.title = exact.format(then);
-      const text = element.dataset.show === "clock" ? clock.format(then) : ago(then, now);
+      const text = { clock, minute }[element.dataset.show]?.format(then) ?? ago(then, now);
       if (element.textContent !== text) element.textContent = text;
     }
   }

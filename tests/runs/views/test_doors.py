@@ -18,6 +18,11 @@ WRITES = {
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
+MARKERS = {
+    "ui-marking-begin", "ui-marking-done", "ui-marking-undo", "ui-marking-blind", "ui-marking-bulk", "ui-marking-step",
+    "ui-marking-mark", "ui-marking-skip", "ui-marking-next", "ui-marking-reveal", "ui-marking-trace",
+    "ui-marking-text",
+}  # fmt: skip
 OWN = {"ui-settings"}  # what anybody who signs in may set for themselves
 VALUES: dict[str, Any] = {
     "UUIDConverter": uuid.UUID(int=1), "IntConverter": 1, "StringConverter": "x", "SlugConverter": "prompt",
@@ -56,4 +61,4 @@ def test_a_person_without_a_role_is_refused(pattern: URLPattern, method: str) ->
 @pages
 def test_who_may_only_look_changes_nothing(pattern: URLPattern, viewer: Client) -> None:
     refused = viewer.post(address(pattern)).status_code
-    assert refused == (302 if pattern.name in OWN else 403 if pattern.name in WRITES else 405)
+    assert refused == (302 if pattern.name in OWN else 403 if pattern.name in WRITES | MARKERS else 405)

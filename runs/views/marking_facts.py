@@ -1,0 +1,56 @@
+"""What the machine thought of a step, shown once its marker has said what they think."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibration.models import Mark, Sample
+from runs.models import Step
+from runs.trust.narrative import narrative, percents, verdict
+from runs.views.marking_trail import Stop
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``others`` are the current marks of other people; ``label`` is what counts of all that is known now.
+
+    ``why`` names the bin that made this step useful to mark.
+    """
+
+    step: Step
+    mark: Mark | None
+    big: str
+    verdict: str
+    sentences: Sequence[str]
+    others: Sequence[Mark]
+    label: float | None
+    label_source: str
+    why: str
+
+
+def own_mark(mark_id: int, user: Any) -> Mark | None:
+    """The mark if it is this person's on a step."""
+    return Mark.objects.filter(id=mark_id, by=user, sample__isnull=False).select_related("by").first()
+
+
+def facts_of(step_id: uuid.UUID, *, own: Mark | None, marks: Sequence[Mark], stop: Stop) -> Facts | None:
+    """None for a step that is gone or has no sample."""
+    step = Step.objects.filter(id=step_id).only("id", "name", "run_id", "status", "trust_report").first()
+    sample = Sample.objects.filter(id=step_id).only("label", "label_source").first()
+    if step is None or sample is None:
+        return None
+    report = step.trust_report or None
+    big = percents(report)(report["combined_trust"]) if report and report.get("combined_trust") is not None else ""
+    by = own.by_id if own else None
+    return Facts(
+        step=step,
+        mark=own,
+        big=str(big),
+        verdict=verdict(report).removeprefix(f"{big} ") if report else "",
+        sentences=narrative(report) if report else [],
+        others=[other for other in marks if other.is_current and other.by_id != by],
+        label=sample.label,
+        label_source=sample.get_label_source_display() if sample.label_source else "",
+        why=stop.bin_reason,
+    )
