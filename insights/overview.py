@@ -42,6 +42,11 @@ class Record:
         return max(self.summary.flags, key=lambda one: (one.supported, one.gap), default=None)
 
     @property
+    def mostly_checks(self) -> bool:
+        """Whether more than half of the labels come from failed checks, which can only say wrong."""
+        return self.summary.by_failed_check * 2 > self.summary.total_n
+
+    @property
     def answer(self) -> str:
         """Is it as right as it says? The most that can be said about it in a sentence."""
         if (worst := self.worst) is not None:

@@ -47,14 +47,18 @@ def stage_of(query: QueryDict) -> Stage:
 
 def width_of(query: QueryDict) -> float:
     """The width of bins, the service's own when it names none. Raises BadAddress unless it divides 1."""
-    given = query.get("width") or str(settings.SERVICE.calibration.bin_width)
+    given = query.get("width")
+    if not given:
+        return settings.SERVICE.calibration.bin_width
     try:
-        bins_of(given)
+        # As a float first: "1e-999999999" as an exact fraction would be a number of a billion digits.
+        width = float(given)
+        bins = bins_of(width)
     except ValueError as error:
-        raise BadAddress(f"{str(error).replace('bin_width', 'width')}.") from error
-    if bins_of(given) > MOST_BINS:
+        raise BadAddress(f"width must divide 1 exactly (0.1, 0.05, 0.2, 0.25 ...), not “{given[:80]}”.") from error
+    if bins > MOST_BINS:
         raise BadAddress(f"width must be at least {1 / MOST_BINS}, or there would be more bins than a page can show.")
-    return float(given)
+    return width
 
 
 def query_string(**values: object) -> str:

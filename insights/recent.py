@@ -3,13 +3,16 @@
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from calibration.models import Bucket, Sample
+from runs.models import Step
 
 MOST_BUCKETS = 20
+ANSWERS = 400  # that a page about a step looks at
 
 
 def last_seen(buckets: "QuerySet[Bucket]") -> dict[int, datetime]:
@@ -19,8 +22,22 @@ def last_seen(buckets: "QuerySet[Bucket]") -> dict[int, datetime]:
     return {row["id"]: row["seen"] for row in rows if row["seen"] is not None}
 
 
+def newest_buckets(step: str) -> list[int]:
+    """The step's buckets, the one that answered last first. Two queries."""
+    buckets = Bucket.objects.filter(step=step)
+    seen = last_seen(buckets)
+    never = [pk for pk in buckets.order_by("-id").values_list("id", flat=True) if pk not in seen]
+    return sorted(seen, key=lambda pk: (seen[pk], pk), reverse=True) + never
+
+
+def latest_of(samples: Sequence[uuid.UUID]) -> dict[str, Any]:
+    """The threshold and the pipeline of the newest answer; {} when its step is not kept here."""
+    rows = Step.objects.filter(pk__in=samples[:1])
+    return dict(rows.values("confidence_threshold", "run__pipeline_name").first() or {})
+
+
 def newest_samples(bucket_ids: Sequence[int], *, limit: int) -> list[uuid.UUID]:
-    """Ids of the newest ``limit`` samples (no replays) of at most MOST_BUCKETS buckets, newest first. One query."""
+    """Ids of the newest ``limit`` samples (no replays) of the first MOST_BUCKETS buckets, newest first. One query."""
     if not bucket_ids:
         return []
     one = """

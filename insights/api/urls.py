@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from insights.api import agents, calibration, versions
+from insights.api import agents, calibration, steps, versions
 
 # A step's name may hold slashes: what follows the name comes before the name alone.
 urlpatterns: list[URLPattern] = [
@@ -10,4 +10,6 @@ urlpatterns: list[URLPattern] = [
     path("steps/<path:name>/versions", versions.StepVersions.as_view()),
     path("agents", agents.AgentList.as_view()),
     path("agents/<path:name>/versions", versions.AgentVersions.as_view()),
+    path("steps", steps.StepList.as_view()),
+    path("steps/<path:name>", steps.StepDetail.as_view()),
 ]

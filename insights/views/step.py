@@ -9,20 +9,18 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from calibration.models import Bucket
 from calibration.summary import Stage, Summary
 from insights import overview, said_shown, thresholds
 from insights.charts import reliability, said_against_shown
 from insights.orders import orders_of
 from insights.query import only_known, query_string, stage_of, whole_number, width_of
-from insights.recent import MOST_BUCKETS, last_seen, newest_samples
+from insights.recent import ANSWERS, latest_of, newest_buckets, newest_samples
 from insights.views.page import insights_page
 from runs.access.roles import role_required
 from runs.models import Role, Step
 from runs.models.run import STAGES
 
 MOST_RECORDS = 50
-ANSWERS = 400
 WIDTHS = (0.05, 0.1, 0.2, 0.25)
 NAMES = ("bucket", "stage", "width")
 
@@ -46,7 +44,7 @@ class Asked:
 @require_GET
 def step(request: HttpRequest, name: str) -> HttpResponse:
     asked = _asked(request)
-    buckets = _buckets(name)
+    buckets = newest_buckets(name)
     if not buckets and not Step.objects.filter(name=name).exists():
         raise Http404
     context = {"now": timezone.now(), "name": name, "asked": asked, "stages": STAGES, "widths": _widths(asked)}
@@ -62,14 +60,6 @@ def _asked(request: HttpRequest) -> Asked:
     return Asked(bucket, stage_of(query), width_of(query))
 
 
-def _buckets(name: str) -> list[int]:
-    """The step's buckets, the one that answered last first."""
-    buckets = Bucket.objects.filter(step=name)
-    seen = last_seen(buckets)
-    never = [pk for pk in buckets.order_by("-id").values_list("id", flat=True) if pk not in seen]
-    return sorted(seen, key=lambda pk: (seen[pk], pk), reverse=True) + never
-
-
 def _measured(name: str, asked: Asked, buckets: list[int]) -> dict[str, Any]:
     chosen_id = buckets[0] if asked.bucket is None else asked.bucket
     if chosen_id not in buckets:
@@ -79,8 +69,8 @@ def _measured(name: str, asked: Asked, buckets: list[int]) -> dict[str, Any]:
         stage=asked.stage, bin_width=asked.width, n_min=settings.SERVICE.calibration.n_min, bucket_ids=listed
     )
     chosen = next(record for record in found.records if record.summary.bucket_id == chosen_id)
-    recent = newest_samples(buckets[:MOST_BUCKETS], limit=ANSWERS)
-    latest = _latest(recent)
+    recent = newest_samples(buckets, limit=ANSWERS)
+    latest = latest_of(recent)
     shown = said_shown.compare(said_shown.answers_of(recent))
     explorer = thresholds.explore(chosen.summary, stage=asked.stage, current=latest.get("confidence_threshold"))
     bins = _bins(chosen.summary, asked)
@@ -97,18 +87,12 @@ def _measured(name: str, asked: Asked, buckets: list[int]) -> dict[str, Any]:
         "bins": bins,
         "answer": chosen.answer,
         "orders": orders_of(chosen_id),
-        "mostly_checks": mostly_checks(chosen.summary),
         "n_min": settings.SERVICE.calibration.n_min,
         "latest": latest,
         "explorer": explorer,
         "shown": shown,
         "charts": [(name, data) for name, data in charts.items() if data],
     }
-
-
-def mostly_checks(summary: Summary) -> bool:
-    """Whether more than half of the labels come from failed checks, which can only say wrong."""
-    return summary.by_failed_check * 2 > summary.total_n
 
 
 def _bins(summary: Summary, asked: Asked) -> list[dict[str, Any]]:
@@ -118,12 +102,6 @@ def _bins(summary: Summary, asked: Asked) -> list[dict[str, Any]]:
         {"bin": one, "url": f"{samples}?{asked.query(bucket=summary.bucket_id)}&bin={index}"}
         for index, one in enumerate(summary.bins)
     ]
-
-
-def _latest(recent: list[Any]) -> dict[str, Any]:
-    """The newest answer's threshold and pipeline; {} when its step is not kept here."""
-    rows = Step.objects.filter(pk__in=recent[:1])
-    return dict(rows.values("confidence_threshold", "run__pipeline_name").first() or {})
 
 
 def _widths(asked: Asked) -> list[dict[str, Any]]:
