@@ -1,5 +1,6 @@
 """Identifiers that sort by the time they were made (UUID version 7, RFC 9562 section 5.7)."""
 
+import hashlib
 import os
 import threading
 import time
@@ -19,12 +20,16 @@ def new_id() -> uuid.UUID:
     """
     global _last  # noqa: PLW0603  (one order for the whole process)
     milliseconds = time.time_ns() // 1_000_000
-    value = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
-    value = value & ~(0xF << 76) | (0x7 << 76)
-    value = value & ~(0x3 << 62) | (0x2 << 62)
+    value = _version_7(milliseconds, os.urandom(10))
     with _lock:
         _last = value = max(value, _last + 1)
     return uuid.UUID(int=value)
+
+
+def derived_id(moment: datetime, *names: str) -> uuid.UUID:
+    """The id of something that happened at ``moment`` elsewhere: the same names always give the same id."""
+    digest = hashlib.sha256("\x1f".join(names).encode("utf-8", "surrogatepass")).digest()
+    return uuid.UUID(int=_version_7(_milliseconds(moment), digest[:10]))
 
 
 def first_at(moment: datetime) -> uuid.UUID:
@@ -35,6 +40,12 @@ def first_at(moment: datetime) -> uuid.UUID:
 def last_of(moment: datetime) -> uuid.UUID:
     """An id above that of every run triggered by ``moment``, whose id was made moments after: the other bound."""
     return uuid.UUID(int=(_milliseconds(moment) + MADE_WITHIN_MS) << 80)
+
+
+def _version_7(milliseconds: int, ten_bytes: bytes) -> int:
+    value = (milliseconds << 80) | int.from_bytes(ten_bytes, "big")
+    value = value & ~(0xF << 76) | (0x7 << 76)
+    return value & ~(0x3 << 62) | (0x2 << 62)
 
 
 def _milliseconds(moment: datetime) -> int:

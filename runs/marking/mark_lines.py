@@ -11,9 +11,7 @@ from django.utils.dateparse import parse_datetime
 from calibration.models import Order, Outcome
 from calibration.storable import storable_text
 from runs.marking.mark_files import Line
-from runs.marking.markers import NOTE_CHARS
-
-NAME_CHARS = 150  # what the column of a user's name holds
+from runs.marking.markers import NAME_CHARS, NOTE_CHARS
 
 
 class BadValue(ValueError):

@@ -10,6 +10,7 @@ from runs.access.principal import Principal
 # A colon is no letter of a name that a form accepts, so no person can be called like this.
 TEAM_PREFIX = "team:"
 NOTE_CHARS = 10_000
+NAME_CHARS = 150  # what the column of a name holds
 
 
 def marker_of(user: Any) -> User:

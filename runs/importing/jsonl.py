@@ -1,0 +1,53 @@
+"""Reading a file of runs, one JSON object a line."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from pydantic import ValidationError
+
+from calibration.storable import storable
+from runs.importing import records
+from runs.pipelines.problems import field_path
+
+LINE_BYTES = 50_000_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A line that was left out, and why."""
+
+    line: int
+    reason: str
+
+
+def read(file: IO[bytes]) -> Iterator[records.Run | Problem]:
+    """Each line's run, or what is wrong with it. Never holds more than one line, of at most LINE_BYTES."""
+    number = 0
+    while raw := file.readline(LINE_BYTES + 1):
+        number += 1
+        if len(raw) > LINE_BYTES:
+            yield Problem(number, f"longer than {LINE_BYTES:,} bytes")
+            _skip_line(file, raw)
+        elif raw.strip():
+            yield _run(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, number)
+
+
+def _skip_line(file: IO[bytes], raw: bytes) -> None:
+    while raw and not raw.endswith(b"\n"):
+        raw = file.readline(LINE_BYTES)
+
+
+def _run(raw: bytes, number: int) -> records.Run | Problem:
+    try:
+        # Made storable first: what Python writes (lone surrogates, NaN) and pydantic refuses to read comes in as text.
+        told = json.dumps(storable(json.loads(raw)))
+    except (ValueError, RecursionError) as error:
+        return Problem(number, f"not JSON: {str(error)[:200]}")
+    try:
+        return records.Run.model_validate_json(told)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = field_path(first["loc"])
+        return Problem(number, f"{where}: {first['msg']}" if where else first["msg"])

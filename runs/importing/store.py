@@ -1,0 +1,172 @@
+"""Storing runs that happened elsewhere: each batch in one transaction, nothing twice."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from calibration import buckets
+from calibration.buckets import BucketKey
+from calibration.imports import OldMark, import_marks
+from calibration.models import Sample
+from calibration.statements import execute
+from runs import rows as statements
+from runs.importing import records
+from runs.importing.rows import Rows, rows_of
+from runs.marking.items import refresh_labels, settle
+from runs.marking.markers import absent_marker
+from runs.models import Pipeline, PipelineVersion, Run, Step
+
+BATCH = 100
+
+
+@dataclass
+class Stored:
+    """What came in. ``known_runs`` were here before; ``unmarkable`` marks are on steps without a confidence."""
+
+    runs: int = 0
+    known_runs: int = 0
+    steps: int = 0
+    samples: int = 0
+    marks: int = 0
+    unmarkable: int = 0
+    unexplained: int = 0
+
+    def sentences(self) -> list[str]:
+        """The same in plain words."""
+        told = [
+            f"{self.runs:,} runs with {self.steps:,} steps added; {self.known_runs:,} runs were here already.",
+            f"{self.samples:,} samples and {self.marks:,} marks added.",
+        ]
+        if self.unmarkable:
+            told.append(f"{self.unmarkable:,} marks left out: their step has no confidence to compare them with.")
+        if self.unexplained:
+            told.append(
+                f"{self.unexplained:,} steps are shown without their trust report: the numbers in the file "
+                "do not give the trust that was recorded. The numbers themselves are kept."
+            )
+        return told
+
+
+def store(told: Sequence[records.Run], stored: Stored, *, now: datetime) -> None:
+    """Add the runs that are not here yet, and the marks that are not, and count them in ``stored``."""
+    made = [rows_of(run, now=now) for run in told]
+    with transaction.atomic():
+        fresh = _unknown(made)
+        _insert(fresh)
+        stored.samples += _sample(fresh)
+        _mark(told, made, stored)
+        settle([step.pk for rows in fresh for _, step in rows.steps])
+    stored.runs += len(fresh)
+    stored.known_runs += len(made) - len(fresh)
+    stored.steps += sum(len(rows.steps) for rows in fresh)
+    stored.unexplained += sum(rows.unexplained for rows in fresh)
+
+
+def _unknown(made: Sequence[Rows]) -> list[Rows]:
+    """Those that are not stored yet; of two with one id the first."""
+    seen = set(Run.objects.filter(pk__in=[rows.run.pk for rows in made]).values_list("id", flat=True))
+    fresh = []
+    for rows in made:
+        if rows.run.pk not in seen:
+            seen.add(rows.run.pk)
+            fresh.append(rows)
+    return fresh
+
+
+def _insert(fresh: Sequence[Rows]) -> None:
+    versions = {rows.version.pk: rows.version for rows in fresh}
+    PipelineVersion.objects.bulk_create(versions.values(), ignore_conflicts=True)
+    known = set(
+        Pipeline.objects.filter(name__in={row.name for row in versions.values()}).values_list("name", flat=True)
+    )
+    gone = {row.name: _without_file(row) for row in versions.values() if row.name not in known}
+    Pipeline.objects.bulk_create(gone.values(), ignore_conflicts=True)
+    statements.insert([rows.run for rows in fresh])
+    statements.insert([step for rows in fresh for _, step in rows.steps])
+    statements.insert(list(chain.from_iterable(rows.signals for rows in fresh)))
+
+
+def _without_file(version: PipelineVersion) -> Pipeline:
+    """A place for the pages of a pipeline that has runs and no file here."""
+    return Pipeline(
+        file=f"{version.name} (imported)",
+        name=version.name,
+        version=version,
+        present=False,
+        loaded_at=version.created_at,
+        changed_at=version.created_at,
+    )
+
+
+def _sample(fresh: Sequence[Rows]) -> int:
+    samples = [
+        buckets.sampling(
+            id=step.pk,
+            bucket_id=buckets.bucket_id(_key(step)),
+            group=rows.run.pk,
+            stage=rows.run.stage,
+            confidence=step.effective_confidence,
+            observed_at=step.completed_at,
+            check_failed=told.check_failed,
+        )
+        for rows in fresh
+        for told, step in rows.steps
+        if step.effective_confidence is not None and step.completed_at is not None
+    ]
+    execute(list(chain.from_iterable(samples)))
+    return len(samples)
+
+
+def _key(step: Step) -> BucketKey:
+    return BucketKey(step.name, step.agent, step.model, step.provider, step.prompt_hash, step.agent_version)
+
+
+def _mark(told: Sequence[records.Run], made: Sequence[Rows], stored: Stored) -> None:
+    marker = _markers(told)
+    on_steps = [
+        _old_mark(mark, marker(mark), sample_id=step.pk)
+        for rows in made
+        for tell, step in rows.steps
+        for mark in tell.marks
+    ]
+    named = {mark.sample_id for mark in on_steps if mark.sample_id}
+    there = set(Sample.objects.filter(pk__in=named).values_list("id", flat=True))
+    markable = [mark for mark in on_steps if mark.sample_id in there]
+    on_runs = [
+        _old_mark(mark, marker(mark), group=rows.run.pk)
+        for run, rows in zip(told, made, strict=True)
+        for mark in run.marks
+    ]
+    stored.unmarkable += len(on_steps) - len(markable)
+    stored.marks += import_marks([*markable, *on_runs]).added
+    settle({mark.sample_id for mark in markable if mark.sample_id})
+    for run_id in sorted({mark.group for mark in on_runs if mark.group}):
+        refresh_labels(run_id)
+
+
+def _markers(told: Sequence[records.Run]) -> Callable[[records.Mark], User]:
+    names = {mark.marker for run in told for mark in _all_marks(run)}
+    found = {user.username: user for user in User.objects.filter(username__in=names)}
+    found |= {name: absent_marker(name) for name in sorted(names - found.keys())}
+    return lambda mark: found[mark.marker]
+
+
+def _all_marks(run: records.Run) -> Iterator[records.Mark]:
+    yield from run.marks
+    yield from chain.from_iterable(step.marks for step in run.steps)
+
+
+def _old_mark(mark: records.Mark, by: User, *, sample_id: UUID | None = None, group: UUID | None = None) -> OldMark:
+    return OldMark(
+        by_id=by.pk,
+        sample_id=sample_id,
+        group=group,
+        outcome=mark.outcome,
+        note=mark.note,
+        made_at=mark.made_at,
+    )
