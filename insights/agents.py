@@ -11,8 +11,8 @@ from django.db.models import Count, Max
 from calibration.models import AgentVersion, Bucket
 from calibration.summary import Summary, summaries
 from insights.bucket_use import last_answers, recency
-from insights.histories import label_sum
-from insights.measures import Share, accuracy
+from insights.histories import record_of
+from insights.measures import Share
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Agent:
     @property
     def record(self) -> Share:
         """The accuracy of all its labelled answers, in every step and version."""
-        return accuracy(sum(label_sum(one) for one in self.summaries), self.labelled)
+        return record_of(self.summaries)
 
 
 def agent_names() -> list[tuple[str, datetime | None]]:

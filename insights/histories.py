@@ -43,7 +43,7 @@ class Version:
     @property
     def record(self) -> Share:
         """The accuracy of every labelled answer under this version, whoever gave it."""
-        return accuracy(sum(label_sum(one) for one in self.summaries), self.labelled)
+        return record_of(self.summaries)
 
     @property
     def steps(self) -> list[str]:
@@ -111,6 +111,11 @@ def agent_history(agent: str, *, stage: Stage = "all") -> History:
     """The versions an agent has reported. Empty for an agent that nothing is known of. Four queries."""
     found = summaries(agent=agent, stage=stage, **_bins())
     return _history(agent, "agent_version", _registered_agents(agent), found)
+
+
+def record_of(found: Sequence[Summary]) -> Share:
+    """The accuracy of all labels of these buckets together."""
+    return accuracy(sum(label_sum(one) for one in found), sum(one.total_n for one in found))
 
 
 def label_sum(summary: Summary) -> float:

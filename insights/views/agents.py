@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 
 from insights.agents import agent_names, agents
 from insights.bucket_use import recency
-from insights.histories import agent_history
+from insights.histories import agent_history, record_of
 from insights.query import only_known, whole_number
 from insights.version_texts import agent_texts
 from insights.views.page import insights_page
@@ -46,15 +46,15 @@ def steps(request: HttpRequest, name: str) -> HttpResponse:
     if not history.versions:
         raise Http404
     records = sorted(
-        ((version, one, version.uses[one.bucket_id]) for version in history.versions for one in version.summaries),
-        key=lambda row: recency(row[2].last),
+        ((one, version.uses[one.bucket_id]) for version in history.versions for one in version.summaries),
+        key=lambda row: recency(row[1].last),
         reverse=True,
     )
     context = {
         "agent": name,
         "tab": "steps",
         "history": history,
-        "records": [{"version": version, "summary": one, "use": use} for version, one, use in records[:PAGE]],
+        "records": [{"summary": one, "use": use, "record": record_of([one])} for one, use in records[:PAGE]],
         "more": len(records) - PAGE,
     }
     return insights_page(request, "insights/agents/steps.html", context)

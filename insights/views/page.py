@@ -37,7 +37,8 @@ def insights_page(
         {"label": label, "url": reverse(name), "here": name == section or _is_here(request, name)}
         for label, name in SECTIONS
     ]
-    return page(request, template, {"sections": sections, **(context or {})}, status=status)
+    context = {"sections": sections, **(context or {})}
+    return page(request, template, context, status=status, within=reverse("ui-insights"))
 
 
 def _is_here(request: HttpRequest, name: str) -> bool:

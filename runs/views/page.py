@@ -21,10 +21,19 @@ NAVIGATION = (
 
 
 def page(
-    request: HttpRequest, template: str, context: Mapping[str, Any] | None = None, *, status: int = 200
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
+    within: str | None = None,
 ) -> HttpResponse:
-    """Render ``template`` inside the shell. ``now`` may be given by the view, so that page and data agree."""
+    """Render ``template`` inside the shell. ``now`` may be given by the view, so that page and data agree.
+
+    ``within`` is the address whose place in the navigation the page has, where that is not its own.
+    """
     role = role_of(request.user)
+    place = within or request.path
     shell = {
         "nav": [
             {
@@ -32,7 +41,7 @@ def page(
                 "url": reverse(name),
                 "key": key,
                 "icon": icon,
-                "here": request.path.startswith(reverse(name)),
+                "here": place.startswith(reverse(name)),
             }
             for label, name, key, icon in NAVIGATION
         ],

@@ -9,6 +9,7 @@ from django.utils import timezone
 from runs.models import Run, SignalKind
 from runs.trust.vector import VerifierInput
 from tests import factories
+from tests.insights.versions import AGENT, agent, answers, key, prompt
 
 SERIOUS = {"serious", "critical"}
 
@@ -45,6 +46,20 @@ def failed() -> Run:
     return run
 
 
+def histories() -> list[str]:
+    """A prompt and an agent with two versions each, long words and long lines in them."""
+    prompt("a7fad9c01b22", f"Look.\n{'w' * 300}\nold " + "word " * 400, days_ago=9, step="assess-and-remediate")
+    prompt("b91c33d07e10", f"Look.\n{'w' * 299}x\nnew " + "word " * 400, days_ago=2, step="assess-and-remediate")
+    for digest in ("a7fad9c01b22", "b91c33d07e10", ""):
+        answers(key(step="assess-and-remediate", prompt_hash=digest), right=21, wrong=4)
+    agent("v1", days_ago=9, soul="Be kind.", config="model: m1")
+    agent("v2", days_ago=2, soul="Be careful.", config="model: m1")
+    agent("v3", days_ago=1, note="The backend told no definition.")
+    page = "/ui/insights/steps/assess-and-remediate/versions"
+    agents = ["/ui/agents", f"/ui/agents/{AGENT}", f"/ui/agents/{AGENT}/versions?version=v2"]
+    return [page, f"{page}?version=", f"{page}?version=unknown", *agents, f"/ui/agents/{AGENT}/versions"]
+
+
 def addresses() -> list[str]:
     factories.pipeline("checkout-error-rate", version=trusted())
     errors = [{"file": "broken.yaml", "line": 3, "field": "steps[0].when", "message": "unknown name sumary; summary?"}]
@@ -62,7 +77,7 @@ def addresses() -> list[str]:
         f"/ui/steps/{step.id}",
         f"/ui/steps/{step.id}/trace",
         f"/ui/steps/{step.id}/text/prompt",
-        "/ui/insights/steps/assess-and-remediate/versions?version=a7fad9c01b22",
+        *histories(),
         "/ui/pipelines",
         "/ui/pipelines/checkout-error-rate",
         "/ui/pipelines/broken",
