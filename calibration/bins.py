@@ -1,7 +1,7 @@
 """From sums over labelled samples to the bins people read. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from calibration import binning
@@ -27,8 +27,10 @@ class Sums(NamedTuple):
     by_run_mark: int = 0
 
 
-@dataclass(frozen=True)
-class Bin:
+_NOTHING = Sums()
+
+
+class Bin(NamedTuple):
     """The labelled samples with a confidence in [lo, hi), in the last bin 1.0 too.
 
     ``mean_label`` (the accuracy), ``mean_confidence`` and ``interval`` (Wilson, 95 %) are None in an
@@ -58,12 +60,12 @@ def sums_of(confidence_ppm: int, label: float, source: str) -> Sums:
 
 def total(parts: Iterable[Sums]) -> Sums:
     """All of ``parts`` together."""
-    return Sums(*(sum(column) for column in zip(Sums(), *parts, strict=True)))
+    return Sums(*map(sum, zip(_NOTHING, *parts, strict=True)))
 
 
 def make_bins(sums: Mapping[int, Sums], *, bin_width: float, n_min: int) -> list[Bin]:
     """Every bin of [0, 1], the empty ones too; ``sums`` by the bin's index. Raises ValueError for a bad width."""
-    return [_bin(index, sums.get(index, Sums()), bin_width, n_min) for index in range(binning.bins_of(bin_width))]
+    return [_bin(lo, hi, sums.get(index, _NOTHING), n_min) for index, (lo, hi) in enumerate(_edges(bin_width))]
 
 
 def ece(bins: Sequence[Bin]) -> float | None:
@@ -89,10 +91,14 @@ def brier(sums: Sums) -> float | None:
     return sums.squares / (sums.n * MILLION * MILLION) if sums.n else None
 
 
-def _bin(index: int, sums: Sums, bin_width: float, n_min: int) -> Bin:
-    lo, hi = binning.edges(index, bin_width)
-    if not sums.n:
+@lru_cache(maxsize=64)
+def _edges(bin_width: float) -> list[tuple[float, float]]:
+    return [binning.edges(index, bin_width) for index in range(binning.bins_of(bin_width))]
+
+
+def _bin(lo: float, hi: float, sums: Sums, n_min: int) -> Bin:
+    n = sums.n
+    if not n:
         return Bin(lo, hi, 0, None, None, None, False)
-    share = sums.label_ppm / (sums.n * MILLION)
-    confidence = sums.confidence_ppm / (sums.n * MILLION)
-    return Bin(lo, hi, sums.n, share, confidence, wilson(share, sums.n), sums.n >= n_min)
+    share = sums.label_ppm / (n * MILLION)
+    return Bin(lo, hi, n, share, sums.confidence_ppm / (n * MILLION), wilson(share, n), n >= n_min)

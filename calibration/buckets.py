@@ -104,15 +104,17 @@ def lookup(
 
 
 def _record(owner: int, stages: tuple[str, ...], index: int, bin_width: float) -> tuple[int, float]:
-    """How many labels, and their sum: from the tallies if the bin is made of whole percents."""
-    per_bin, odd = divmod(tallies.PERCENTS, binning.bins_of(bin_width))
-    if odd:
+    """How many labels, and their sum: from the tallies if those make up the bin."""
+    bins = binning.bins_of(bin_width)
+    grain = tallies.grain_of(bins)
+    if grain is None:
         return _count(owner, stages, *binning.ppm_range(index, bin_width))
+    per_bin = grain.parts // bins
     placeholders = ", ".join(["%s"] * len(stages))
     sql = f"""
-        SELECT SUM(n), SUM(label_ppm) FROM calibration_tally
-        WHERE bucket_id = %s AND stage IN ({placeholders}) AND percent >= %s AND percent < %s
-    """  # noqa: S608 (placeholders only)
+        SELECT SUM(n), SUM(label_ppm) FROM {grain.table}
+        WHERE bucket_id = %s AND stage IN ({placeholders}) AND {grain.column} >= %s AND {grain.column} < %s
+    """  # noqa: S608 (placeholders and names of columns)
     with connection.cursor() as cursor:
         cursor.execute(sql, [owner, *stages, index * per_bin, (index + 1) * per_bin])
         n, total = cursor.fetchone()
@@ -190,8 +192,7 @@ def _labelling(sample: Sample) -> list[Statement]:
     if not sample.check_failed:
         return []
     labelling = Statement(_LABEL_BY_CHECK, [Sample._meta.pk.get_db_prep_value(sample.pk, connection)])
-    counting = tallies.arrival(sample)
-    return [labelling] if counting is None else [counting, labelling]
+    return [*tallies.arrival(sample), labelling]
 
 
 def _record_in_marked_group(sample: Sample) -> None:

@@ -1,17 +1,16 @@
 """Where a measured accuracy is far from what was claimed, in words. Pure."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from calibration.bins import Bin
 
 POINTS = 15
 # Differences are compared in parts per billion: 0.95 - 0.80 is 0.1499999999999999 in floating point, and is 15 points.
 _BILLION = 1_000_000_000
+_FAR = POINTS * _BILLION // 100
 
 
-@dataclass(frozen=True)
-class Flag:
+class Flag(NamedTuple):
     """A validated bin whose accuracy is POINTS or more from its mean confidence.
 
     "over": the agent claims more than it holds; "under": less. ``supported`` is whether the 95 %
@@ -51,7 +50,7 @@ def flag(of: Bin) -> Flag | None:
     if not of.validated or of.mean_label is None or of.mean_confidence is None or of.interval is None:
         return None
     gap = of.mean_confidence - of.mean_label
-    if round(abs(gap) * _BILLION) < POINTS * _BILLION // 100:
+    if round(abs(gap) * _BILLION) < _FAR:
         return None
     supported = not of.interval.lo <= of.mean_confidence <= of.interval.hi
     direction: Literal["over", "under"] = "over" if gap > 0 else "under"

@@ -1,7 +1,7 @@
 """Locks around a change of labels, so that no sample misses a mark and no two changes wait in a circle.
 
 The order is the same everywhere: the table of samples, rows of samples in order of id, rows of
-tallies in order of bucket, stage and percent.
+tallies in the order of ``tallies.Place``.
 """
 
 from uuid import UUID

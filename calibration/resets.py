@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import OuterRef, Subquery, Sum
 
 from calibration.buckets import STAGES, BucketKey, Evidence
-from calibration.models import AgentVersion, Bucket, PromptVersion, Sample, Tally
+from calibration.models import AgentVersion, Bucket, PromptVersion, Sample, TallyOfTen
 
 Changed = Literal["prompt", "agent", "both"]
 PHRASES: dict[Changed, str] = {"prompt": "prompt", "agent": "agent", "both": "prompt and agent"}
@@ -99,7 +99,7 @@ def _is(version: _Version, key: BucketKey) -> bool:
 
 
 def _labelled(version: _Version, evidence: Evidence) -> int:
-    tallies = Tally.objects.filter(bucket_id=version.bucket, stage__in=STAGES[evidence])
+    tallies = TallyOfTen.objects.filter(bucket_id=version.bucket, stage__in=STAGES[evidence])
     return int(tallies.aggregate(marked=Sum("n", default=0))["marked"])
 
 

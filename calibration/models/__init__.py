@@ -1,6 +1,6 @@
 from calibration.models.mark import Mark, Order, Outcome, Via
 from calibration.models.sample import Bucket, LabelSource, Sample
-from calibration.models.tally import Tally
+from calibration.models.tally import Tally, TallyOfTen
 from calibration.models.version import AgentVersion, PromptVersion
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "PromptVersion",
     "Sample",
     "Tally",
+    "TallyOfTen",
     "Via",
 ]

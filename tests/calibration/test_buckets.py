@@ -125,7 +125,7 @@ def test_recording_is_one_insert_and_a_lookup_one_select(django_assert_num_queri
     given = {"group": uuid.uuid4(), "stage": "production", "confidence": 0.9, "observed_at": NOW, "check_failed": False}
     with django_assert_num_queries(1):
         buckets.record_sample(id=uuid.uuid4(), bucket_id=bucket, **given)
-    with django_assert_num_queries(3):  # the row, its tally, its label
+    with django_assert_num_queries(4):  # the row, two sums, its label
         buckets.record_sample(id=uuid.uuid4(), bucket_id=bucket, **given | {"check_failed": True})
     with django_assert_num_queries(1):
         lookup(bucket, 0.9, **SETTINGS)
@@ -174,7 +174,9 @@ def test_names_no_database_would_take_are_kept_visibly():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("width", "index"), [(0.1, "tally_unique"), (0.125, "sample_evidence")])
+@pytest.mark.parametrize(
+    ("width", "index"), [(0.1, "tally_of_ten_unique"), (0.05, "tally_unique"), (0.125, "sample_evidence")]
+)
 def test_the_lookup_reads_one_range_of_an_index(width, index):
     owner = bucket_id(key())
     marked(key(), 0.95, "c")
@@ -192,7 +194,8 @@ def test_the_lookup_reads_one_range_of_an_index(width, index):
 
 def _named(index):
     # SQLite gives the index behind a constraint a name of its own.
-    return {"tally_unique": "sqlite_autoindex_calibration_tally_1"}.get(index, index)
+    tables = {"tally_unique": "calibration_tally", "tally_of_ten_unique": "calibration_tallyoften"}
+    return f"sqlite_autoindex_{tables[index]}_1" if index in tables else index
 
 
 def _plan(cursor, explain, owner, width):

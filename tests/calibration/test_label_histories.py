@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from calibration import tallies
 from calibration.labels import VALUES, CannotUndo, differences, mark_group, mark_sample, mark_samples, undo_mark
-from calibration.models import Mark, Outcome, Sample, Tally
+from calibration.models import Mark, Outcome, Sample, Tally, TallyOfTen
 from tests.calibration.factories import NOW, key, person, record
 
 GROUPS = [uuid.UUID(int=number) for number in range(1, 4)]
@@ -62,6 +62,7 @@ class Histories(RuleBasedStateMachine):
         Mark.objects.all().delete()
         Sample.objects.all().delete()
         Tally.objects.all().delete()
+        TallyOfTen.objects.all().delete()
         self.people = [person() for _ in range(3)]
         self.now = NOW
         self.samples: dict[uuid.UUID, tuple[uuid.UUID, bool]] = {}

@@ -58,7 +58,7 @@ def test_sums_are_reported_and_corrected(spoiled):
         resolve("--check")
     out, _ = resolve()
     assert out.splitlines() == [
-        f"bucket {bucket}, production, 95 %: -2 labels, +0 in their sum",
+        f"bucket {bucket}, production, 95 to 96 %: -2 labels, +0 in their sum",
         "3 samples resolved, 0 labels and 1 sums corrected",
     ]
     assert "0 labels and 0 sums" in resolve("--check")[0]

@@ -6,10 +6,10 @@ from django.apps import apps
 from django.db import connection
 
 from calibration import tallies
-from calibration.bins import Sums
+from calibration.bins import Sums, total
 from calibration.buckets import bucket_id
 from calibration.labels import mark_group, mark_sample, mark_samples, relabel, undo_mark
-from calibration.models import Sample, Tally
+from calibration.models import Sample, Tally, TallyOfTen
 from calibration.tallies import Place, TallyDifference
 from tests.calibration.factories import NOW, key, person, record
 
@@ -18,13 +18,20 @@ HOW = {"via": "queue", "now": NOW}
 
 
 def stored() -> dict[Place, Sums]:
-    """Every tally that holds a label."""
+    """Every sum by percent that holds a label; those by tenth must be the same, ten by ten."""
     columns = ("bucket_id", "stage", "percent", *Sums._fields)
-    return {Place(*row[:3]): Sums(*row[3:]) for row in Tally.objects.exclude(n=0).values_list(*columns)}
+    fine = {Place(100, *row[:3]): Sums(*row[3:]) for row in Tally.objects.exclude(n=0).values_list(*columns)}
+    columns = ("bucket_id", "stage", "tenth", *Sums._fields)
+    coarse = {Place(10, *row[:3]): Sums(*row[3:]) for row in TallyOfTen.objects.exclude(n=0).values_list(*columns)}
+    joined: dict[Place, list[Sums]] = {}
+    for at, sums in fine.items():
+        joined.setdefault(at._replace(parts=10, part=at.part // 10), []).append(sums)
+    assert coarse == {at: total(parts) for at, parts in joined.items()}
+    return fine
 
 
 def place(percent: int, stage: str = "production") -> Place:
-    return Place(bucket_id(key()), stage, percent)
+    return Place(100, bucket_id(key()), stage, percent)
 
 
 def test_a_sample_nobody_knows_about_is_in_no_tally():
@@ -81,7 +88,7 @@ def test_undoing_gives_back_what_was():
 def test_percents_hold_their_lower_edge_and_the_last_one_holds_1():
     for confidence in (0.0, 0.2999999, 0.3, 0.99, 1.0):
         record(key(), confidence, check_failed=True)
-    assert {at.percent: sums.n for at, sums in stored().items()} == {0: 1, 29: 1, 30: 1, 99: 2}
+    assert {at.part: sums.n for at, sums in stored().items()} == {0: 1, 29: 1, 30: 1, 99: 2}
 
 
 def test_stages_are_apart():
@@ -93,8 +100,8 @@ def test_stages_are_apart():
 def test_many_marks_at_once_cost_as_many_statements_as_few(django_assert_num_queries):
     anna = person()
     samples = [record(key(prompt_hash=f"{number}"), number / 40) for number in range(40)]
-    # savepoint, rows, marks that stand, superseding, insert, marks on samples, marks on runs, labels, tallies, release
-    expected = 10 if connection.vendor == "sqlite" else 11
+    # savepoint, rows, marks that stand, superseding, insert, marks on samples and on runs, labels, two sums, release
+    expected = 11 if connection.vendor == "sqlite" else 12
     for chosen in (samples[:2], samples[2:]):
         with django_assert_num_queries(expected):
             mark_samples(sample_ids=chosen, by=anna, outcome="correct", **HOW)
@@ -108,7 +115,12 @@ def test_a_difference_is_found_and_put_right():
     Sample.objects.update(confidence_ppm=940_000)
     moved = Sums(1, 0, 940_000, 883_600_000_000, 0, 1, 0)
     gone = Sums(-5, 0, -950_000, -902_500_000_000, 0, -1, 0)
-    found = [TallyDifference(place(94), moved), TallyDifference(place(95), gone)]
+    tenth = place(9)._replace(parts=10)
+    found = [
+        TallyDifference(tenth, Sums(0, 0, -10_000, -18_900_000_000, 0, 0, 0)),
+        TallyDifference(place(94), moved),
+        TallyDifference(place(95), gone),
+    ]
     assert tallies.differences() == found
     assert tallies.rebuild() == found
     assert stored() == {place(94): moved}
@@ -121,7 +133,7 @@ def test_labels_that_are_no_whole_ppm_are_rounded_alike_everywhere():
         mark_sample(sample_id=sample, by=person(), outcome=outcome, **HOW)
     Sample.objects.filter(pk=record(key(), 0.5)).update(label=1 / 128, label_source="run_mark")  # 7812.5 ppm, a tie
     relabelled = tallies.rebuild()
-    assert [one.missing.label_ppm for one in relabelled] == [7813]
+    assert [one.missing.label_ppm for one in relabelled] == [7813, 7813]
     assert stored()[place(50)].label_ppm == 333_333 + 7813
     relabel(Sample.objects.all())
     assert tallies.differences() == []
@@ -134,8 +146,9 @@ def test_samples_of_before_there_were_tallies_are_counted_by_the_migration():
     mark_group(group=group, by=person(), outcome="partial", **HOW)
     before = stored()
     Tally.objects.all().delete()
-    migration = importlib.import_module("calibration.migrations.0003_tallies")
-    migration.count_existing(apps, _Editor)
+    TallyOfTen.objects.all().delete()
+    importlib.import_module("calibration.migrations.0003_tallies").count_existing(apps, _Editor)
+    _Editor.execute(importlib.import_module("calibration.migrations.0004_tallies_of_ten").COUNT)
     assert stored() == before
     assert tallies.differences() == []
 

@@ -50,7 +50,8 @@ class Command(BaseCommand):
         for difference in found:
             at, missing = difference.place, difference.missing
             self.stdout.write(
-                f"bucket {at.bucket_id}, {at.stage}, {at.percent} %: "
+                f"bucket {at.bucket_id}, {at.stage}, {at.part * 100 // at.parts} to "
+                f"{(at.part + 1) * 100 // at.parts} %: "
                 f"{missing.n:+} labels, {missing.label_ppm / MILLION:+g} in their sum"
             )
         return len(found)
