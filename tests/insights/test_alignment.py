@@ -44,6 +44,11 @@ def test_what_costs_too_much_counts_as_changed():
     assert len(shared(left, right)) > 2
 
 
+def test_looking_for_landmarks_costs_too():
+    assert shared("xMy", "zMw") == [Match(1, 1, 1)]
+    assert shared("xMy", "zMw", steps=5) == []
+
+
 def test_a_stretch_of_too_many_edits_is_given_up():
     chaos = random.Random(7)
     left, right = chaos.choices("ab", k=3_000), chaos.choices("cd", k=3_000)

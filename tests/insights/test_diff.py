@@ -50,6 +50,12 @@ def test_words_are_marked_within_lines_and_a_new_line_stands_alone():
     assert (found.removed, found.added, found.left_out) == (2, 3, 0)
 
 
+def test_neighbouring_words_are_marked_as_one():
+    (block,) = compare("Use the old red tool for it.", "Use the new blue tool for it.").blocks
+    assert text_of(block.left[0]) == "1 Use the [old red] tool for it."
+    assert text_of(block.right[0]) == "1 Use the [new blue] tool for it."
+
+
 def test_equal_texts_have_no_diff():
     found = compare(BEFORE, BEFORE)
     assert found.is_empty
