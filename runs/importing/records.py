@@ -131,6 +131,14 @@ class Step(Strict):
         return not all(check.passed for check in self.checks)
 
 
+class LogLine(Strict):
+    at: Moment
+    level: Literal["info", "warning", "error"] = "info"
+    kind: Label = IMPORTED
+    message: str
+    step: Label = ""
+
+
 class Run(Strict):
     """``id`` is the run's name where it comes from: the same one again is the same run, and is not added twice."""
 
@@ -145,11 +153,13 @@ class Run(Strict):
     context: dict[str, Any] = {}
     payload: Any = {}
     version: Label = ""
+    is_replay: bool = False
     triggered_at: Moment
     started_at: Moment | None = None
     completed_at: Moment | None = None
     steps: Annotated[list[Step], Field(max_length=10_000)] = []
     marks: list[Mark] = []
+    log: Annotated[list[LogLine], Field(max_length=100_000)] = []
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Run":

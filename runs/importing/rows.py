@@ -10,7 +10,7 @@ from runs.ids import derived_id
 from runs.importing import records
 from runs.importing.prompts import hash_of
 from runs.importing.reports import report_of, state_of
-from runs.models import PipelineVersion, Run, Signal, SignalKind, Step
+from runs.models import PipelineVersion, Run, RunEvent, Signal, SignalKind, Step
 from runs.storable import storable, storable_name, storable_reason, storable_text
 
 ORIGIN = "imported"
@@ -24,17 +24,20 @@ class Rows:
     version: PipelineVersion
     steps: list[tuple[records.Step, Step]] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
     unexplained: int = 0
+    is_replay: bool = False
 
 
 def rows_of(told: records.Run, *, now: datetime) -> Rows:
     version = _version(told, now)
-    rows = Rows(_run(told, version), version)
+    rows = Rows(_run(told, version), version, is_replay=told.is_replay)
     for index, step in enumerate(told.steps):
         row = _step(told, rows.run, step, index)
         rows.unexplained += step.threshold is not None and row.trust_report is None
         rows.steps.append((step, row))
         rows.signals.extend(_signals(step, row))
+    rows.events = [_event(rows.run, line) for line in told.log]
     return rows
 
 
@@ -104,6 +107,17 @@ def _step(told: records.Run, run: Run, step: records.Step, index: int) -> Step:
         started_at=began,
         completed_at=ended,
         tries=1,
+    )
+
+
+def _event(run: Run, line: records.LogLine) -> RunEvent:
+    return RunEvent(
+        run=run,
+        step_name=storable_text(line.step),
+        at=line.at,
+        level=line.level,
+        kind=storable_text(line.kind),
+        message=storable_reason(line.message),
     )
 
 

@@ -22,6 +22,7 @@ from runs.marking.markers import absent_marker
 from runs.models import Pipeline, PipelineVersion, Run, Step
 
 BATCH = 100
+STEPS = 2_000
 
 
 @dataclass
@@ -54,6 +55,25 @@ class Stored:
 
 def store(told: Sequence[records.Run], stored: Stored, *, now: datetime) -> None:
     """Add the runs that are not here yet, and the marks that are not, and count them in ``stored``."""
+    for portion in _portions(told):
+        _store(portion, stored, now=now)
+
+
+def _portions(told: Sequence[records.Run]) -> Iterator[list[records.Run]]:
+    """As many runs at once as have STEPS steps: a statement takes only so many values."""
+    portion: list[records.Run] = []
+    steps = 0
+    for run in told:
+        portion.append(run)
+        steps += len(run.steps)
+        if steps >= STEPS:
+            yield portion
+            portion, steps = [], 0
+    if portion:
+        yield portion
+
+
+def _store(told: Sequence[records.Run], stored: Stored, *, now: datetime) -> None:
     made = [rows_of(run, now=now) for run in told]
     with transaction.atomic():
         fresh = _unknown(made)
@@ -89,6 +109,7 @@ def _insert(fresh: Sequence[Rows]) -> None:
     statements.insert([rows.run for rows in fresh])
     statements.insert([step for rows in fresh for _, step in rows.steps])
     statements.insert(list(chain.from_iterable(rows.signals for rows in fresh)))
+    statements.insert(list(chain.from_iterable(rows.events for rows in fresh)))
 
 
 def _without_file(version: PipelineVersion) -> Pipeline:
@@ -113,6 +134,7 @@ def _sample(fresh: Sequence[Rows]) -> int:
             confidence=step.effective_confidence,
             observed_at=step.completed_at,
             check_failed=told.check_failed,
+            is_replay=rows.is_replay,
         )
         for rows in fresh
         for told, step in rows.steps
@@ -123,7 +145,15 @@ def _sample(fresh: Sequence[Rows]) -> int:
 
 
 def _key(step: Step) -> BucketKey:
-    return BucketKey(step.name, step.agent, step.model, step.provider, step.prompt_hash, step.agent_version)
+    return BucketKey(
+        _measured_as(step.name), step.agent, step.model, step.provider, step.prompt_hash, step.agent_version
+    )
+
+
+def _measured_as(name: str) -> str:
+    """The branches of a fan-out do the same work on other items: they share the record of their group."""
+    group, _, branch = name.rpartition("/")
+    return group if group and branch.isdecimal() else name
 
 
 def _mark(told: Sequence[records.Run], made: Sequence[Rows], stored: Stored) -> None:
