@@ -6,10 +6,11 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 
-from runs.models import Run, SignalKind
+from runs.models import QueueItem, Run, SignalKind
 from runs.trust.vector import VerifierInput
 from tests import factories
 from tests.insights.versions import AGENT, agent, answers, key, prompt
+from tests.runs.views.marking import waiting
 
 SERIOUS = {"serious", "critical"}
 
@@ -69,6 +70,8 @@ def addresses() -> list[str]:
         factories.run(status=status, now=timezone.now(), summary="שלום " + "long " * 60, version=trusted())
     runs = [escalated(), failed()]
     step = runs[0].steps.get()
+    to_mark = [waiting("look/logs") for _ in range(3)]
+    QueueItem.objects.filter(step=to_mark[1]).update(is_replay=True)
     return [
         "/ui/runs",
         "/ui/runs?status=failed&period=1h",
@@ -81,6 +84,14 @@ def addresses() -> list[str]:
         "/ui/pipelines",
         "/ui/pipelines/checkout-error-rate",
         "/ui/pipelines/broken",
+        "/ui/marking-queue",
+        "/ui/marking-queue?step=look",
+        "/ui/marking-queue/bulk?step=look",
+        "/ui/marking-queue/done",
+        f"/ui/marking-queue/{to_mark[0].id}",
+        f"/ui/marking-queue/{to_mark[1].id}?label=failed_check",
+        f"/ui/marking-queue/{to_mark[0].id}/trace",
+        f"/ui/marking-queue/{to_mark[0].id}/text/answered",
         "/ui/nope",
     ]
 
