@@ -158,8 +158,9 @@ def undo_mark(*, mark_id: int, by: "User", now: datetime) -> Mark:
         if not Mark.objects.filter(pk=mark_id, is_current=True).update(is_current=False, undone_at=now):
             raise CannotUndo("this mark was undone or replaced already")
         mark.refresh_from_db()
-        earlier = _same_thing(mark).filter(undone_at=None).order_by("made_at", "id").last()
-        if earlier is not None:
+        standing = [one for one in _same_thing(mark).filter(undone_at=None) if one.by_id == mark.by_id]
+        if standing:
+            earlier = max(standing, key=lambda one: (one.made_at, one.pk))
             Mark.objects.filter(pk=earlier.pk).update(is_current=True)
         relabel(samples)
     return mark
@@ -208,7 +209,7 @@ def _checked(*, outcome: str, note: str, via: str, offered_by: str) -> dict[str,
 
 def _store(mark: Mark, samples: list[Sample]) -> Mark:
     """Add ``mark`` to those of its person on the same thing, and relabel. The rows are held."""
-    current = _same_thing(mark).filter(is_current=True).first()
+    current = _same_thing(mark).filter(by_id=mark.by_id, is_current=True).first()
     if current is not None:
         if (current.outcome, current.note) == (mark.outcome, mark.note):
             return current
@@ -222,9 +223,13 @@ def _store(mark: Mark, samples: list[Sample]) -> Mark:
 
 
 def _same_thing(mark: Mark) -> QuerySet[Mark]:
-    """All marks of the same person on the same sample or group."""
-    marks = Mark.objects.filter(by_id=mark.by_id)
-    return marks.filter(group=mark.group) if mark.sample_id is None else marks.filter(sample_id=mark.sample_id)
+    """All marks on the same sample or group, of anybody.
+
+    Few people mark one thing. Asked for one person's, SQLite would read everything they ever marked.
+    """
+    if mark.sample_id is None:
+        return Mark.objects.filter(group=mark.group)
+    return Mark.objects.filter(sample_id=mark.sample_id)
 
 
 def _hold(mark: Mark) -> list[Sample]:

@@ -1,7 +1,7 @@
 """What waits in the marking queue, by pipeline and step, and the numbers above the list."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,33 +91,50 @@ def cards() -> Cards:
 
 
 _ITEM = f'"{QueueItem._meta.db_table}"'
-# Each pipeline, then each step of it, found by one step into the index: the cost grows with the names alone.
-_KEYS = f"""
+# Each pipeline, each step of it, each branch of that, found by one step into the index; then as many entries of it as
+# are counted. The cost grows with the names alone.
+_BY_NAME = f"""
     WITH RECURSIVE pipelines(name) AS (
         SELECT MIN(pipeline) FROM {_ITEM}
         UNION ALL
         SELECT (SELECT MIN(pipeline) FROM {_ITEM} WHERE pipeline > pipelines.name)
         FROM pipelines WHERE pipelines.name IS NOT NULL
-    ), keys(pipeline, step) AS (
+    ), steps(pipeline, step) AS (
         SELECT name, (SELECT MIN("group") FROM {_ITEM} WHERE pipeline = pipelines.name)
-        FROM pipelines WHERE name IS NOT NULL AND (%s = '' OR name = %s)
+        FROM pipelines WHERE name IS NOT NULL AND (%(pipeline)s = '' OR name = %(pipeline)s)
         UNION ALL
         SELECT pipeline,
             (SELECT MIN(item."group") FROM {_ITEM} AS item
-             WHERE item.pipeline = keys.pipeline AND item."group" > keys.step)
-        FROM keys WHERE step IS NOT NULL
+             WHERE item.pipeline = steps.pipeline AND item."group" > steps.step)
+        FROM steps WHERE step IS NOT NULL
+    ), shown(pipeline, step) AS (
+        SELECT pipeline, step FROM steps
+        WHERE step IS NOT NULL AND (%(step)s = '' OR step = %(step)s)
+          AND (pipeline > %(after)s OR (pipeline = %(after)s AND step > %(after_step)s))
+        ORDER BY pipeline, step LIMIT %(limit)s
+    ), names(pipeline, step, name) AS (
+        SELECT pipeline, step,
+            (SELECT MIN(item.name) FROM {_ITEM} AS item
+             WHERE item.pipeline = shown.pipeline AND item."group" = shown.step)
+        FROM shown
+        UNION ALL
+        SELECT pipeline, step,
+            (SELECT MIN(item.name) FROM {_ITEM} AS item
+             WHERE item.pipeline = names.pipeline AND item."group" = names.step AND item.name > names.name)
+        FROM names WHERE name IS NOT NULL
     )
-    SELECT pipeline, step FROM keys
-    WHERE step IS NOT NULL AND (%s = '' OR step = %s) AND (pipeline > %s OR (pipeline = %s AND step > %s))
-    ORDER BY pipeline, step LIMIT %s
+    SELECT pipeline, step, name,
+        (SELECT COUNT(*) FROM (
+            SELECT 1 FROM {_ITEM} AS item
+            WHERE item.pipeline = names.pipeline AND item."group" = names.step AND item.name = names.name
+              AND (first_marker_id IS NULL OR first_marker_id <> %(by)s)
+            LIMIT {GROUP_CAP + 1}) AS counted),
+        (SELECT finished_at FROM {_ITEM} AS item
+         WHERE item.pipeline = names.pipeline AND item."group" = names.step AND item.name = names.name
+           AND (first_marker_id IS NULL OR first_marker_id <> %(by)s)
+         ORDER BY finished_at LIMIT 1)
+    FROM names WHERE name IS NOT NULL ORDER BY pipeline, step, name
 """  # noqa: S608 (our own table)
-_COUNTED = f"""
-    SELECT * FROM (
-        SELECT pipeline, "group", name, finished_at FROM {_ITEM}
-        WHERE pipeline = %s AND "group" = %s AND (first_marker_id IS NULL OR first_marker_id <> %s)
-        ORDER BY finished_at, step_id LIMIT {GROUP_CAP + 1}
-    ) AS counted
-"""  # noqa: S608
 _SUMMED = """
     SELECT pipeline, "group", name, COUNT(*), MIN(finished_at) FROM ({}) AS waiting
     GROUP BY pipeline, "group", name ORDER BY pipeline, "group", name
@@ -125,15 +142,10 @@ _SUMMED = """
 
 
 def _by_name(filters: QueueFilters, by: User, after: Key | None) -> Groups:
-    pipeline, step = after or ("", "")
-    same = [filters.pipeline] * 2 + [filters.step] * 2
-    keys = _rows(_KEYS, [*same, pipeline, pipeline, step, PAGE + 1])
-    if not keys:
-        return Groups([], None)
-    shown = keys[:PAGE]
-    sql = _SUMMED.format(" UNION ALL ".join([_COUNTED] * len(shown)))
-    rows = _rows(sql, [value for key in shown for value in (*key, by.pk)])
-    return Groups(_grouped(rows), shown[-1] if len(keys) > PAGE else None)
+    start, start_step = after or ("", "")
+    values = {"pipeline": filters.pipeline, "step": filters.step, "after": start, "after_step": start_step}
+    rows = _rows(_BY_NAME, {**values, "limit": PAGE + 1, "by": by.pk})
+    return _page(rows)
 
 
 def _among_oldest(filters: QueueFilters, by: User, now: dt.datetime, after: Key | None) -> Groups:
@@ -141,21 +153,22 @@ def _among_oldest(filters: QueueFilters, by: User, now: dt.datetime, after: Key 
     window = matching.order_by("finished_at", "step_id").values_list("pipeline", "group", "name", "finished_at")
     sql, values = window[: WINDOW + 1].query.sql_with_params()
     rows = _rows(_SUMMED.format(sql), values)
-    found = _grouped([row for row in rows if after is None or row[:2] > after])
-    return Groups(found[:PAGE], (found[PAGE - 1].pipeline, found[PAGE - 1].step) if len(found) > PAGE else None)
+    return _page([row for row in rows if after is None or row[:2] > after])
 
 
-def _rows(sql: str, values: Sequence[Any]) -> list[Any]:
+def _rows(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()
 
 
-def _grouped(rows: Sequence[Row]) -> list[Group]:
+def _page(rows: Sequence[Row]) -> Groups:
     by_key: dict[Key, list[Row]] = {}
     for row in rows:
         by_key.setdefault(row[:2], []).append(row)
-    return [_group(key, own) for key, own in by_key.items()]
+    shown = dict(list(by_key.items())[:PAGE])
+    found = [_group(key, waiting) for key, own in shown.items() if (waiting := [row for row in own if row[3]])]
+    return Groups(found, next(reversed(shown)) if len(by_key) > PAGE else None)
 
 
 def _group(key: Key, rows: Sequence[Row]) -> Group:
@@ -165,9 +178,7 @@ def _group(key: Key, rows: Sequence[Row]) -> Group:
 
 
 def _time(value: dt.datetime | str) -> dt.datetime:
-    """SQLite gives the result of a function on a time as the text it stores."""
-    if isinstance(value, dt.datetime):
-        return value
-    parsed = parse_datetime(value)
-    assert parsed is not None
-    return parsed.replace(tzinfo=dt.UTC)
+    """SQLite stores UTC without saying so, and gives the result of a function on a time as the text it stores."""
+    moment = parse_datetime(value) if isinstance(value, str) else value
+    assert moment is not None
+    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)

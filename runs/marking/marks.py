@@ -38,7 +38,7 @@ def mark_step(
     confidence cannot be marked), or ValueError for an unknown outcome, ``via`` or ``offered_by``.
     """
     with transaction.atomic():
-        if was_blind and Mark.objects.filter(sample_id=step_id, by=by).exists():
+        if was_blind and by.pk in Mark.objects.filter(sample_id=step_id).values_list("by_id", flat=True):
             was_blind = False
         mark = labels.mark_sample(
             sample_id=step_id,

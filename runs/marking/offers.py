@@ -17,8 +17,10 @@ from runs.marking.holds import for_person, hold, let_go, not_held, refusal
 from runs.models import QueueItem, QueueSkip
 
 REMAINING_CAP = 1_000
-# How many of the first in line are tried before looking again: as many colleagues may take one in the same instant.
+# How many of the first in line are tried before looking again, and how often: colleagues who ask in the same instant
+# may be faster each time.
 TRIED = 5
+LOOKS = 10
 _SORTS = {
     Order.OLDEST: ("finished_at", "step_id"),
     Order.NEWEST: ("-finished_at", "-step_id"),
@@ -78,19 +80,25 @@ def next_item(
     """
     waiting = _for(by, filters, now)
     left = after or before
-    for item, is_skipped in _in_line(waiting, by, order, left, backwards=before is not None):
-        if (until := hold(item.step_id, by, now, instead_of=left)) is not None:
-            return _offer(item, order, until, SKIPPED if is_skipped else "")
+    for _ in range(LOOKS):
+        is_empty = True
+        for step_id, is_skipped in _in_line(waiting, by, order, left, backwards=before is not None):
+            is_empty = False
+            until = hold(step_id, by, now, instead_of=left)
+            if until and (offer := _offer(step_id, order, until, SKIPPED if is_skipped else "")):
+                return offer
+        if is_empty:
+            break
     return None
 
 
 def take(*, step_id: UUID, by: User, now: datetime, order: Order = Order.PICKED) -> Offer:
     """The step at an address, held for ``by`` (again). Raises HeldByColleague or NotWaiting (both in ``holds``)."""
     until = hold(step_id, by, now)
-    item = QueueItem.objects.filter(pk=step_id).first() if until else None
-    if until is None or item is None:
+    offer = _offer(step_id, order, until) if until else None
+    if offer is None:
         raise refusal(step_id, by)
-    return _offer(item, order, until)
+    return offer
 
 
 def release(*, step_id: UUID, by: User) -> None:
@@ -127,20 +135,19 @@ def _skips(by: User, waiting: QuerySet[QueueItem]) -> QuerySet[QueueSkip]:
 
 def _in_line(
     waiting: QuerySet[QueueItem], by: User, order: Order, left: UUID | None, *, backwards: bool
-) -> Iterator[tuple[QueueItem, bool]]:
+) -> Iterator[tuple[UUID, bool]]:
     """Candidates, the best first, and whether they were skipped before; looked up only as far as they are wanted."""
     fresh = waiting.filter(~_was_skipped(by))
     if order is Order.USEFUL:
-        for item in useful.in_line(fresh, left, backwards=backwards)[:TRIED]:
-            yield item, False
+        for step_id in useful.in_line(fresh, left, backwards=backwards)[:TRIED]:
+            yield step_id, False
     else:
         sort = _reversed(_SORTS[order]) if backwards else _SORTS[order]
         for rows in _beyond(fresh, sort, left):
-            for item in rows.order_by(*sort)[:TRIED]:
-                yield item, False
-    skipped = list(_skips(by, waiting).order_by("at", "id").values_list("step_id", flat=True)[:TRIED])
-    items = QueueItem.objects.in_bulk(skipped) if skipped else {}
-    yield from ((items[step_id], True) for step_id in skipped if step_id in items)
+            for step_id in rows.order_by(*sort).values_list("step_id", flat=True)[:TRIED]:
+                yield step_id, False
+    for step_id in _skips(by, waiting).order_by("at", "id").values_list("step_id", flat=True)[:TRIED]:
+        yield step_id, True
 
 
 def _beyond(rows: QuerySet[QueueItem], sort: tuple[str, str], left: UUID | None) -> list[QuerySet[QueueItem]]:
@@ -166,7 +173,11 @@ def _reversed(sort: tuple[str, str]) -> tuple[str, str]:
     return first, second
 
 
-def _offer(item: QueueItem, order: Order, until: datetime, reason: str = "") -> Offer:
+def _offer(step_id: UUID, order: Order, until: datetime, reason: str = "") -> Offer | None:
+    """None when the step was marked a moment ago, in another window."""
+    item = QueueItem.objects.filter(pk=step_id).first()
+    if item is None:
+        return None
     if order is Order.USEFUL and not reason:
         need = useful.need_of(item)
         return Offer(item, order, until, need.reason, need.bin_reason)

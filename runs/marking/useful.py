@@ -6,7 +6,7 @@ least sure first. Only bins that the newest waiting steps fall into take part: t
 that no longer runs needs no more marks.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -55,30 +55,28 @@ class Need:
         return f"which leave {self.width * 100:.0f} points between the bounds of their accuracy"
 
 
-def in_line(waiting: QuerySet[QueueItem], left: UUID | None, *, backwards: bool = False) -> Sequence[QueueItem]:
+def in_line(waiting: QuerySet[QueueItem], left: UUID | None, *, backwards: bool = False) -> Sequence[UUID]:
     """The newest of ``waiting``, the most useful first; after ``left`` (before it) if that is still among them."""
-    window = list(waiting.order_by("-finished_at", "-step_id")[:NEWEST])
-    needs = _needs(window)
-    line = sorted(window, key=lambda item: needs[_place(item)].rank)  # stable: the newest first within a bin
+    newest = waiting.order_by("-finished_at", "-step_id").values_list("step_id", "bucket_id", "confidence_ppm")[:NEWEST]
+    width = settings.SERVICE.calibration.bin_width
+    window = {step_id: Place(bucket, bin_of(ppm, width)) for step_id, bucket, ppm in newest}
+    needs = _needs(set(window.values()))
+    line = sorted(window, key=lambda step_id: needs[window[step_id]].rank)  # stable: the newest first within a bin
     if backwards:
         line.reverse()
-    places = [number for number, item in enumerate(line) if item.step_id == left]
-    start = places[0] + 1 if places else 0
+    start = line.index(left) + 1 if left in window else 0
     return line[start:] + line[:start]
 
 
 def need_of(item: QueueItem) -> Need:
     """Of the bin that the item's step falls into."""
-    return _needs([item])[_place(item)]
+    place = Place(item.bucket_id, bin_of(item.confidence_ppm, settings.SERVICE.calibration.bin_width))
+    return _needs({place})[place]
 
 
-def _place(item: QueueItem) -> Place:
-    return Place(item.bucket_id, bin_of(item.confidence_ppm, settings.SERVICE.calibration.bin_width))
-
-
-def _needs(items: Iterable[QueueItem]) -> dict[Place, Need]:
+def _needs(places: Collection[Place]) -> dict[Place, Need]:
     service = settings.SERVICE.calibration
-    found = standings({_place(item) for item in items}, bin_width=service.bin_width, evidence=service.evidence)
+    found = standings(places, bin_width=service.bin_width, evidence=service.evidence)
     return {place: _need(place, standing, service.bin_width, service.n_min) for place, standing in found.items()}
 
 

@@ -47,7 +47,7 @@ class QueueItem(models.Model):
         indexes = [
             Index(fields=["finished_at", "step"], name="queue_by_age"),
             # With all columns that counting by pipeline, step and branch reads, so that it reads the index alone.
-            Index(fields=["pipeline", "group", "finished_at", "step", "name", "first_marker"], name="queue_by_step"),
+            Index(fields=["pipeline", "group", "name", "finished_at", "first_marker"], name="queue_by_step"),
             Index(fields=["pipeline", "finished_at", "step"], name="queue_by_pipeline"),
             Index(fields=["group", "finished_at", "step"], name="queue_by_group"),
             Index(fields=["agent", "finished_at", "step"], name="queue_by_agent"),

@@ -8,7 +8,7 @@ import time
 
 import django
 
-AREAS = ("calibration",)
+AREAS = ("calibration", "queue")
 
 
 def main() -> None:
