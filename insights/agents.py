@@ -57,10 +57,10 @@ def agent_names() -> list[tuple[str, datetime | None]]:
 def agents(names: Sequence[tuple[str, datetime | None]]) -> list[Agent]:
     """The agents of these names, in their order. Four queries, however many."""
     wanted = [name for name, _ in names]
-    service = settings.SERVICE.calibration
     ids = list(Bucket.objects.filter(agent__in=wanted).values_list("id", flat=True))
     found: defaultdict[str, list[Summary]] = defaultdict(list)
-    for one in summaries(bucket_ids=ids, bin_width=service.bin_width, n_min=service.n_min):
+    # One bin for all of [0, 1]: the list shows the sums alone.
+    for one in summaries(bucket_ids=ids, bin_width=1, n_min=settings.SERVICE.calibration.n_min):
         found[one.key.agent].append(one)
     told = AgentVersion.objects.filter(agent__in=wanted)
     counts = dict(told.values_list("agent").annotate(Count("id")).order_by())
