@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from calibration.flags import POINTS, Flag
 from calibration.models import Bucket
@@ -22,31 +23,31 @@ class Record:
     in_use: bool
     n_min: int
 
-    @property
+    @cached_property
     def validated(self) -> int:
         return sum(one.validated for one in self.summary.bins)
 
-    @property
+    @cached_property
     def said(self) -> float | None:
         """The mean confidence of all labelled answers; None without any."""
         n = self.summary.total_n
         return sum(one.n * (one.mean_confidence or 0.0) for one in self.summary.bins) / n if n else None
 
-    @property
+    @cached_property
     def accuracy(self) -> Share:
         return accuracy(sum(one.n * (one.mean_label or 0.0) for one in self.summary.bins), self.summary.total_n)
 
-    @property
+    @cached_property
     def worst(self) -> Flag | None:
         """The flag that says most: one its interval supports before one it does not, then the widest."""
         return max(self.summary.flags, key=lambda one: (one.supported, one.gap), default=None)
 
-    @property
+    @cached_property
     def mostly_checks(self) -> bool:
         """Whether more than half of the labels come from failed checks, which can only say wrong."""
         return self.summary.by_failed_check * 2 > self.summary.total_n
 
-    @property
+    @cached_property
     def answer(self) -> str:
         """Is it as right as it says? The most that can be said about it in a sentence."""
         if (worst := self.worst) is not None:
@@ -67,19 +68,19 @@ class StepRecord:
     name: str
     records: Sequence[Record]
 
-    @property
+    @cached_property
     def total_n(self) -> int:
         return sum(record.summary.total_n for record in self.records)
 
-    @property
+    @cached_property
     def validated(self) -> int:
         return sum(record.validated for record in self.records)
 
-    @property
+    @cached_property
     def flags(self) -> int:
         return sum(len(record.summary.flags) for record in self.records)
 
-    @property
+    @cached_property
     def worst(self) -> Flag | None:
         """Of the first record that has a flag: what is in use counts before what was replaced."""
         return next((record.worst for record in self.records if record.worst), None)

@@ -13,8 +13,8 @@ from runs.access.roles import role_required
 from runs.models import Role
 from runs.models.run import STAGES
 
-PAGE = 25
-RECORDS = 3  # of each step; its own page has them all
+PAGE = 20
+RECORDS = 2  # of each step; its own page has them all
 NAMES = ("stage", "agent", "show", "q", "page")
 
 

@@ -1,7 +1,8 @@
 """A long history, written straight into the tables: what many months of runs and marks leave behind.
 
 Four steps a run, fifty pipelines, six hundred buckets (two hundred steps with three prompts one after the
-other); a third of the steps marked, every twentieth with a failed check. The same numbers every time.
+other); a third of the steps marked, every twentieth with a failed check, the newest twentieth judged. The
+same numbers every time.
 """
 
 import datetime as dt
@@ -9,6 +10,7 @@ import random
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -21,10 +23,12 @@ from calibration.buckets import BucketKey, bucket_id
 from calibration.models import Mark, Sample
 from runs.marking.chance import place
 from runs.models import PipelineVersion, QueueItem, Run, Step
+from runs.trust.vector import GroundingInput, evaluate
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 PIPELINES, STEPS, PROMPTS, AGENTS, TEAMS = 50, 4, 3, 40, 12
 MARKED, FAILED = 0.3, 0.05
+JUDGED_FROM = 0.95  # the newest steps have a grounding score
 BATCH = 5_000
 OUTCOMES = {"correct": 1.0, "partial": 0.5, "incorrect": 0.0}
 
@@ -58,6 +62,7 @@ def _id(moment: dt.datetime, number: int) -> uuid.UUID:
 class _Run:
     number: int
     prompt: int  # which of the three its steps have
+    judged: bool  # whether its steps have a grounding score, and so a report
     row: dict[str, Any]
 
 
@@ -80,7 +85,7 @@ def _runs(many: int) -> Iterator[_Run]:
             "started_at": at,
             "completed_at": at + dt.timedelta(minutes=1),
         }
-        yield _Run(number, number * PROMPTS // many, row)
+        yield _Run(number, number * PROMPTS // many, number > many * JUDGED_FROM, row)
 
 
 def _version(name: str, number: int) -> PipelineVersion:
@@ -124,6 +129,7 @@ class _Answer:
 
 def _step(of: _Answer) -> dict[str, Any]:
     return {
+        **(_judged(of.confidence) if of.run.judged else {}),
         "id": of.id,
         "run_id": of.run.row["id"],
         "name": of.name,
@@ -140,6 +146,22 @@ def _step(of: _Answer) -> dict[str, Any]:
         "effective_confidence": of.confidence,
         "created_at": of.at,
         "completed_at": of.at,
+    }
+
+
+@cache
+def _judged(confidence: float) -> dict[str, Any]:
+    shown = round(confidence * 0.8, 2)
+    grounding = GroundingInput(score=shown, supported=4, total=5)
+    report = evaluate(
+        self_report=confidence, grounding=grounding, confidence_threshold=0.75, on_low_confidence="escalate"
+    ).to_json()
+    return {
+        "primary_confidence": confidence,
+        "grounding_score": shown,
+        "combined_trust": report["combined_trust"],
+        "confidence_threshold": 0.75,
+        "trust_report": report,
     }
 
 

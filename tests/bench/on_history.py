@@ -8,7 +8,7 @@ import time
 
 import django
 
-AREAS = ("calibration", "queue")
+AREAS = ("calibration", "queue", "insights")
 
 
 def main() -> None:

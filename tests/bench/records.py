@@ -37,7 +37,9 @@ def measure(database: str, *, steps: int, areas: Iterable[str]) -> Iterable[dict
     if postgres is not None:
         env["DATABASE_URL"] = postgres.url()
     try:
-        subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], env=env, cwd=ROOT, check=True)
+        for prepare in (["migrate"], ["collectstatic", "--noinput"]):  # pages name their static files by their hashes
+            command = [sys.executable, "manage.py", *prepare, "--verbosity", "0"]
+            subprocess.run(command, env=env, cwd=ROOT, check=True)
         command = [sys.executable, "-m", "tests.bench.on_history", f"{steps}", *areas]
         with subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
