@@ -45,12 +45,17 @@ class Flag(NamedTuple):
         return f"{marks}: the 95 % interval still allows that nothing is wrong"
 
 
+def is_far(gap: float) -> bool:
+    """Whether claim and record are POINTS or more apart, either way."""
+    return round(abs(gap) * _BILLION) >= _FAR
+
+
 def flag(of: Bin) -> Flag | None:
     """What to say about the bin, or None: too few labels, or not far enough apart."""
     if not of.validated or of.mean_label is None or of.mean_confidence is None or of.interval is None:
         return None
     gap = of.mean_confidence - of.mean_label
-    if round(abs(gap) * _BILLION) < _FAR:
+    if not is_far(gap):
         return None
     supported = not of.interval.lo <= of.mean_confidence <= of.interval.hi
     direction: Literal["over", "under"] = "over" if gap > 0 else "under"

@@ -46,6 +46,14 @@ GRAINS = (Grain(10, TallyOfTen._meta.db_table, "tenth"), Grain(PERCENTS, Tally._
 _BY_PARTS = {grain.parts: grain for grain in GRAINS}
 
 
+class Standing(NamedTuple):
+    """``n`` labels, ``validated`` bins, and the widest gap between accuracy and mean confidence in one of those."""
+
+    n: int = 0
+    validated: int = 0
+    widest: float = 0.0
+
+
 class Place(NamedTuple):
     """Which row: of the grain with so many ``parts``, the one of ``part``, from 0; 1.0 counts in the last."""
 
@@ -122,6 +130,19 @@ def read(*, bucket_ids: Iterable[int] | None, stages: Sequence[str], bins: int) 
     return found
 
 
+def standings(*, stages: Sequence[str], bins: int, n_min: int) -> Mapping[int, Standing]:
+    """How each bucket with a label stands, for putting very many in an order. One query, one row per bucket."""
+    far = f"CASE WHEN n >= %s THEN ABS(confidence_ppm - label_ppm) * 1.0 / n / {MILLION} ELSE 0.0 END"
+    sql = f"""
+        SELECT bucket_id, CAST(SUM(n) AS BIGINT), SUM(CASE WHEN n >= %s THEN 1 ELSE 0 END), MAX({far})
+        FROM ({_grouped(f"stage IN ({_holes(len(stages))})", bins, ("n", "label_ppm", "confidence_ppm"))}) AS bins
+        GROUP BY bucket_id
+    """  # noqa: S608 (names of columns, numbers and placeholders)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [n_min, n_min, *stages])
+        return {row[0]: Standing(row[1], row[2], float(row[3])) for row in cursor.fetchall()}
+
+
 def differences() -> list[TallyDifference]:
     """Where the tallies are not what the samples add up to.
 
@@ -182,14 +203,14 @@ _ADD_IF_NEW = {
 }
 
 
-def _grouped(where: str, bins: int) -> str:
+def _grouped(where: str, bins: int, columns: Sequence[str] = _COLUMNS) -> str:
     grain = grain_of(bins)
     if grain is None:
         source, index = f"({_evidence(where, bins)}) AS evidence", "bin"
     else:
         source, index = f"{grain.table} WHERE n > 0 AND {where}", f"{grain.column} / {grain.parts // bins}"
     # PostgreSQL's sums of bigint are numeric.
-    sums = ", ".join(f"CAST(SUM({name}) AS BIGINT)" for name in _COLUMNS)
+    sums = ", ".join(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in columns)
     return f"SELECT bucket_id, {index} AS place, {sums} FROM {source} GROUP BY bucket_id, place"  # noqa: S608
 
 

@@ -1,6 +1,6 @@
-"""Every step with the records of its buckets, the most miscalibrated first."""
+"""The record of each bucket, and of each step: what it claims, and how often it is right."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -9,9 +9,7 @@ from calibration.flags import POINTS, Flag
 from calibration.models import Bucket
 from calibration.summary import Stage, Summary, summaries
 from insights.measures import Share, accuracy
-from insights.recent import last_seen
-
-SHOW = {"flagged": "With a flag", "validated": "With a validated bin", "unmarked": "Without any label"}
+from insights.recent import in_use, last_seen
 
 
 @dataclass(frozen=True)
@@ -86,56 +84,19 @@ class StepRecord:
         return next((record.worst for record in self.records if record.worst), None)
 
 
-def step_records(
-    *, stage: Stage, bin_width: float, n_min: int, bucket_ids: Collection[int] | None = None
-) -> list[StepRecord]:
-    """Every step that has a bucket (or those of ``bucket_ids``), the most miscalibrated first. Three queries."""
+def step_records(*, stage: Stage, bin_width: float, n_min: int, bucket_ids: Collection[int]) -> list[StepRecord]:
+    """The steps of these buckets, by name. Three queries."""
     found = summaries(stage=stage, bin_width=bin_width, n_min=n_min, bucket_ids=bucket_ids)
-    buckets = Bucket.objects.all() if bucket_ids is None else Bucket.objects.filter(pk__in=bucket_ids)
-    seen = last_seen(buckets)
-    latest = _latest(found, seen)
+    seen = last_seen(Bucket.objects.filter(pk__in=bucket_ids))
+    used = in_use(((one.bucket_id, one.key.step, one.key.agent) for one in found), seen)
     by_step: dict[str, list[Record]] = {}
     for summary in found:
-        record = Record(summary, seen.get(summary.bucket_id), summary.bucket_id in latest, n_min)
+        record = Record(summary, seen.get(summary.bucket_id), summary.bucket_id in used, n_min)
         by_step.setdefault(summary.key.step, []).append(record)
-    steps = [StepRecord(name, sorted(records, key=_most_telling)) for name, records in by_step.items()]
-    return sorted(steps, key=_most_miscalibrated)
-
-
-def narrowed(steps: Sequence[StepRecord], *, agent: str = "", contains: str = "", show: str = "") -> list[StepRecord]:
-    """The steps that match everything given; of each, only the records of ``agent``. ``show`` is a key of SHOW."""
-    found = []
-    for step in steps:
-        records = [record for record in step.records if not agent or record.summary.key.agent == agent]
-        kept = StepRecord(step.name, records)
-        if records and contains.casefold() in step.name.casefold() and _shows(kept, show):
-            found.append(kept)
-    return found
-
-
-def _shows(step: StepRecord, show: str) -> bool:
-    return {"": True, "flagged": step.flags > 0, "validated": step.validated > 0, "unmarked": step.total_n == 0}[show]
-
-
-def _latest(found: Sequence[Summary], seen: Mapping[int, datetime]) -> set[int]:
-    newest: dict[tuple[str, str], tuple[datetime, int]] = {}
-    for summary in found:
-        if (moment := seen.get(summary.bucket_id)) is not None:
-            place = (summary.key.step, summary.key.agent)
-            newest[place] = max(newest.get(place, (moment, 0)), (moment, summary.bucket_id))
-    return {bucket_id for _, bucket_id in newest.values()}
+    return [StepRecord(name, sorted(records, key=_most_telling)) for name, records in by_step.items()]
 
 
 def _most_telling(record: Record) -> tuple[bool, bool, float, int, int]:
     worst = record.worst
     wide = (not worst.supported, -worst.gap) if worst else (True, 0.0)
     return (not record.in_use, *wide, -record.summary.total_n, record.summary.bucket_id)
-
-
-def _most_miscalibrated(step: StepRecord) -> tuple[int, float, int, int, str]:
-    """What is in use and flagged, then what was, then steps with validated bins, then those with labels."""
-    first = next((record for record in step.records if record.worst), None)
-    if first is None or first.worst is None:
-        return (3 if step.validated else 4, 0.0, -step.validated, -step.total_n, step.name)
-    rank = 0 if first.in_use and first.worst.supported else 1 if first.in_use else 2
-    return (rank, -first.worst.gap, -step.validated, -step.total_n, step.name)

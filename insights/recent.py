@@ -1,7 +1,7 @@
 """The newest answers of a few buckets, each read from its end through an index, however long the history is."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,15 @@ def last_seen(buckets: "QuerySet[Bucket]") -> dict[int, datetime]:
     newest = Sample.objects.filter(bucket=OuterRef("pk")).order_by("-observed_at").values("observed_at")[:1]
     rows = buckets.order_by().annotate(seen=Subquery(newest)).values("id", "seen")
     return {row["id"]: row["seen"] for row in rows if row["seen"] is not None}
+
+
+def in_use(buckets: Iterable[tuple[int, str, str]], seen: Mapping[int, datetime]) -> set[int]:
+    """Of (id, step, agent), the ids of those that answered last of their step and agent."""
+    newest: dict[tuple[str, str], tuple[datetime, int]] = {}
+    for bucket_id, step, agent in buckets:
+        if (moment := seen.get(bucket_id)) is not None:
+            newest[step, agent] = max(newest.get((step, agent), (moment, 0)), (moment, bucket_id))
+    return {bucket_id for _, bucket_id in newest.values()}
 
 
 def newest_buckets(step: str) -> list[int]:

@@ -16,6 +16,7 @@ from insights.measures import Share
 from insights.overview import Record, StepRecord, step_records
 from insights.recent import ANSWERS, latest_of, newest_buckets, newest_samples
 from insights.said_shown import Comparison, answers_of, compare
+from insights.standings import narrowed, step_standings
 from runs.api import parameters
 from runs.api.errors import ErrorBody
 from runs.models import Role, Step
@@ -116,13 +117,12 @@ class StepList(APIView):
         parameters.known(query, ("stage", "agent", "after", "limit"))
         limit = parameters.number(query, "limit", default=PAGE, low=1, high=PAGE_MAX)
         agent, after = parameters.text(query, "agent"), parameters.text(query, "after")
-        found = [step for step in _records(_stage(query)) if after is None or step.name > after]
-        if agent is not None:
-            kept = [StepRecord(step.name, [one for one in step.records if _agent(one) == agent]) for step in found]
-            found = [step for step in kept if step.records]
-        found.sort(key=lambda step: step.name)
-        following = found[limit - 1].name if len(found) > limit else None
-        return Response({"steps": [_step(step) for step in found[:limit]], "next": following})
+        stage = _stage(query)
+        every = narrowed(step_standings(**_counting(stage)), agent=agent or "")
+        found = sorted((step for step in every if after is None or step.name > after), key=lambda step: step.name)
+        shown, following = found[:limit], found[limit - 1].name if len(found) > limit else None
+        ids = [one.bucket_id for step in shown for one in step.buckets]
+        return Response({"steps": [_step(step) for step in _records(stage, ids)], "next": following})
 
 
 class StepDetail(APIView):
@@ -158,19 +158,20 @@ def _stage(query: Any) -> Stage:
     return parameters.choice(query, "stage", list(SHOWN)) or "all"  # type: ignore[return-value]
 
 
-def _records(stage: Stage, buckets: list[int] | None = None) -> list[StepRecord]:
+def _counting(stage: Stage) -> dict[str, Any]:
     service = settings.SERVICE.calibration
-    return step_records(stage=stage, bin_width=service.bin_width, n_min=service.n_min, bucket_ids=buckets)
+    return {"stage": stage, "bin_width": service.bin_width, "n_min": service.n_min}
 
 
-def _agent(record: Record) -> str:
-    return record.summary.key.agent
+def _records(stage: Stage, buckets: list[int]) -> list[StepRecord]:
+    """By name."""
+    return step_records(**_counting(stage), bucket_ids=buckets)
 
 
 def _step(step: StepRecord) -> dict[str, Any]:
     return {
         "step_name": step.name,
-        "agents": sorted({_agent(one) for one in step.records}),
+        "agents": sorted({one.summary.key.agent for one in step.records}),
         "buckets": len(step.records),
         "labelled": step.total_n,
         "validated_bins": step.validated,

@@ -2,7 +2,8 @@ import datetime as dt
 
 import pytest
 
-from insights import overview
+from calibration.models import Bucket
+from insights.overview import StepRecord, step_records
 from tests import factories
 from tests.factories import NOW
 from tests.insights.history import answer, answers, key
@@ -10,29 +11,8 @@ from tests.insights.history import answer, answers, key
 pytestmark = pytest.mark.django_db
 
 
-def records(**given: str) -> list[overview.StepRecord]:
-    return overview.step_records(stage=given.get("stage", "all"), bin_width=0.1, n_min=4)  # type: ignore[arg-type]
-
-
-def test_the_most_miscalibrated_step_comes_first() -> None:
-    olga = factories.user()
-    answers("cccc", 0.95, by=olga, bucket=key(step="right"))
-    answers("ciii", 0.95, by=olga, bucket=key(step="worse"))  # 70 points off
-    answers("ccii", 0.95, by=olga, bucket=key(step="wrong"))  # 45 points off
-    answer(key(step="unmarked"))
-    answers("c", 0.95, by=olga, bucket=key(step="few"))
-    assert [step.name for step in records()] == ["worse", "wrong", "right", "few", "unmarked"]
-
-
-def test_what_was_replaced_counts_less_than_what_is_in_use() -> None:
-    olga = factories.user()
-    long_ago = NOW - dt.timedelta(days=30)
-    answers("iiii", 0.95, by=olga, bucket=key(step="mended", prompt_hash="old"), at=long_ago)
-    answers("cccc", 0.95, by=olga, bucket=key(step="mended", prompt_hash="new"))
-    answers("cici", 0.95, by=olga, bucket=key(step="broken"))
-    broken, mended = records()
-    assert (broken.name, mended.name) == ("broken", "mended")
-    assert [(one.summary.key.prompt_hash, one.in_use) for one in mended.records] == [("new", True), ("old", False)]
+def records() -> list[StepRecord]:
+    return step_records(stage="all", bin_width=0.1, n_min=4, bucket_ids=Bucket.objects.values_list("id", flat=True))
 
 
 def test_figures_of_a_record() -> None:
@@ -61,27 +41,21 @@ def test_too_few_labels_are_too_few_to_say() -> None:
     assert records()[0].records[0].answer == "Too few labels to say: the fullest bin has 2, and 4 are needed."
 
 
-def test_the_stage_asked_for_is_the_one_counted() -> None:
+def test_of_each_agent_the_version_that_answered_last_is_in_use() -> None:
+    earlier = NOW - dt.timedelta(days=1)
+    answer(key(prompt_hash="1"), at=earlier)
+    answer(key(prompt_hash="2"))
+    answer(key(agent="command:other", prompt_hash="1"), at=earlier)
+    [step] = records()
+    used = {(one.summary.key.agent, one.summary.key.prompt_hash) for one in step.records if one.in_use}
+    assert used == {("command:assess", "2"), ("command:other", "1")}
+    assert [one.in_use for one in step.records] == [True, True, False]
+
+
+def test_a_flag_the_interval_bears_out_goes_before_a_wider_one_it_does_not() -> None:
     olga = factories.user()
-    answers("cc", 0.95, by=olga, stage="testing")
-    answers("i", 0.95, by=olga)
-    assert [records(stage=stage)[0].total_n for stage in ("all", "testing", "production")] == [3, 2, 1]
-
-
-def test_narrowing() -> None:
-    olga = factories.user()
-    answers("iiii", 0.95, by=olga, bucket=key(step="Refund"))
-    answers("cccc", 0.95, by=olga, bucket=key(step="ticket", agent="command:other"))
-    answer(key(step="ticket"))
-    every = records()
-
-    def names(**given: str) -> list[str]:
-        return [step.name for step in overview.narrowed(every, **given)]
-
-    assert names() == ["Refund", "ticket"]
-    assert names(contains="fund") == ["Refund"]
-    assert names(show="flagged") == ["Refund"]
-    assert names(show="validated") == ["Refund", "ticket"]
-    assert names(show="unmarked") == []
-    assert names(show="unmarked", agent="command:assess") == ["ticket"]
-    assert names(agent="nobody") == []
+    answers("ccii", 0.8, by=olga)  # 30 points; Wilson of 2 in 4 is 15 to 85 %, which still holds 80 %
+    answers("ccciiiii" * 3, 0.65, by=olga)  # 27.5 points; of 9 in 24 it is 21 to 57 %
+    [[record]] = [step.records for step in records()]
+    assert record.worst is not None
+    assert (record.worst.mean_confidence, record.worst.supported) == (pytest.approx(0.65), True)

@@ -102,8 +102,8 @@ def test_the_number_of_queries_does_not_grow(client: Client, django_assert_num_q
         answers("ci", 0.9, by=olga, bucket=key(prompt_hash=str(n)), shown=0.4)
     headers = bearer(Role.VIEWER)
     client.get("/steps", headers=headers)  # the token is known from here on
-    # buckets, tallies, when each answered last
-    with django_assert_num_queries(3):
+    # of all buckets how they stand, when each answered last, their keys; of those shown keys, sums, the last answer
+    with django_assert_num_queries(6):
         client.get("/steps", headers=headers)
     # the step's buckets (2), newest answers, newest step, judged ones, and the three above
     with django_assert_num_queries(8):
