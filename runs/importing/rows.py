@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from runs.ids import derived_id
 from runs.importing import records
@@ -29,6 +30,14 @@ class Rows:
     is_replay: bool = False
 
 
+def run_id(told: records.Run) -> UUID:
+    return derived_id(told.triggered_at, ORIGIN, told.id)
+
+
+def step_id(told: records.Run, step: records.Step) -> UUID:
+    return derived_id(told.triggered_at, ORIGIN, told.id, step.name)
+
+
 def rows_of(told: records.Run, *, now: datetime) -> Rows:
     version = _version(told, now)
     rows = Rows(_run(told, version), version, is_replay=told.is_replay)
@@ -51,7 +60,7 @@ def _version(told: records.Run, now: datetime) -> PipelineVersion:
 
 def _run(told: records.Run, version: PipelineVersion) -> Run:
     return Run(
-        id=derived_id(told.triggered_at, ORIGIN, told.id),
+        id=run_id(told),
         version=version,
         pipeline_name=version.name,
         stage=told.stage,
@@ -76,7 +85,7 @@ def _step(told: records.Run, run: Run, step: records.Step, index: int) -> Step:
     signals = report["signals"] if report else {}
     after_v = signals.get("S_after_V", step.confidence_after_verifier)
     return Step(
-        id=derived_id(told.triggered_at, ORIGIN, told.id, step.name),
+        id=step_id(told, step),
         run=run,
         name=storable_text(step.name),
         index=index,
@@ -171,6 +180,6 @@ def _judged(kind: SignalKind, judge: records.Judge, score: float | None, step: S
     )
 
 
-def _signal_id(step: Step, kind: SignalKind, position: int) -> Any:
+def _signal_id(step: Step, kind: SignalKind, position: int) -> UUID:
     assert step.completed_at is not None  # every step of a file has an end
     return derived_id(step.completed_at, ORIGIN, str(step.id), kind.value, str(position))

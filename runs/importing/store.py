@@ -16,7 +16,7 @@ from calibration.models import Sample
 from calibration.statements import execute
 from runs import rows as statements
 from runs.importing import records
-from runs.importing.rows import Rows, rows_of
+from runs.importing.rows import Rows, rows_of, run_id, step_id
 from runs.marking.items import refresh_labels, settle
 from runs.marking.markers import absent_marker
 from runs.models import Pipeline, PipelineVersion, Run, Step
@@ -74,28 +74,23 @@ def _portions(told: Sequence[records.Run]) -> Iterator[list[records.Run]]:
 
 
 def _store(told: Sequence[records.Run], stored: Stored, *, now: datetime) -> None:
-    made = [rows_of(run, now=now) for run in told]
     with transaction.atomic():
-        fresh = _unknown(made)
+        fresh = [rows_of(run, now=now) for run in _unknown(told)]
         _insert(fresh)
         stored.samples += _sample(fresh)
-        _mark(told, made, stored)
+        _mark(told, stored)
         settle([step.pk for rows in fresh for _, step in rows.steps])
     stored.runs += len(fresh)
-    stored.known_runs += len(made) - len(fresh)
+    stored.known_runs += len(told) - len(fresh)
     stored.steps += sum(len(rows.steps) for rows in fresh)
     stored.unexplained += sum(rows.unexplained for rows in fresh)
 
 
-def _unknown(made: Sequence[Rows]) -> list[Rows]:
+def _unknown(told: Sequence[records.Run]) -> list[records.Run]:
     """Those that are not stored yet; of two with one id the first."""
-    seen = set(Run.objects.filter(pk__in=[rows.run.pk for rows in made]).values_list("id", flat=True))
-    fresh = []
-    for rows in made:
-        if rows.run.pk not in seen:
-            seen.add(rows.run.pk)
-            fresh.append(rows)
-    return fresh
+    by_id = {run_id(run): run for run in reversed(told)}
+    known = set(Run.objects.filter(pk__in=by_id).values_list("id", flat=True))
+    return [run for identity, run in reversed(by_id.items()) if identity not in known]
 
 
 def _insert(fresh: Sequence[Rows]) -> None:
@@ -156,27 +151,23 @@ def _measured_as(name: str) -> str:
     return group if group and branch.isdecimal() else name
 
 
-def _mark(told: Sequence[records.Run], made: Sequence[Rows], stored: Stored) -> None:
+def _mark(told: Sequence[records.Run], stored: Stored) -> None:
     marker = _markers(told)
     on_steps = [
-        _old_mark(mark, marker(mark), sample_id=step.pk)
-        for rows in made
-        for tell, step in rows.steps
-        for mark in tell.marks
+        _old_mark(mark, marker(mark), sample_id=step_id(run, step))
+        for run in told
+        for step in run.steps
+        for mark in step.marks
     ]
+    on_runs = [_old_mark(mark, marker(mark), group=run_id(run)) for run in told for mark in run.marks]
     named = {mark.sample_id for mark in on_steps if mark.sample_id}
     there = set(Sample.objects.filter(pk__in=named).values_list("id", flat=True))
     markable = [mark for mark in on_steps if mark.sample_id in there]
-    on_runs = [
-        _old_mark(mark, marker(mark), group=rows.run.pk)
-        for run, rows in zip(told, made, strict=True)
-        for mark in run.marks
-    ]
     stored.unmarkable += len(on_steps) - len(markable)
     stored.marks += import_marks([*markable, *on_runs]).added
     settle({mark.sample_id for mark in markable if mark.sample_id})
-    for run_id in sorted({mark.group for mark in on_runs if mark.group}):
-        refresh_labels(run_id)
+    for marked in sorted({mark.group for mark in on_runs if mark.group}):
+        refresh_labels(marked)
 
 
 def _markers(told: Sequence[records.Run]) -> Callable[[records.Mark], User]:
