@@ -106,6 +106,7 @@ def test_the_trust_panel_explains_a_decision_of_theirs(other: Other, bring_in: A
     html = viewer.get(reverse("ui-run", args=[step.run_id])).content.decode()
     assert '<span class="big">50%</span>' in html
     assert "3 of 6 backed" in html
+    assert "7.9" in html  # what the check printed
 
 
 def test_calibration_that_only_watched_is_told_from_one_that_was_enforced(other: Other, bring_in: Any) -> None:
@@ -115,11 +116,15 @@ def test_calibration_that_only_watched_is_told_from_one_that_was_enforced(other:
     assert (stage["enforced"], stage["reason"]) == (False, "advisory")
 
 
-def test_a_trust_that_the_formula_does_not_give_is_kept_without_a_report(other: Other, bring_in: Any) -> None:
+def test_a_trust_that_the_formula_does_not_give_is_kept_without_a_report(
+    other: Other, bring_in: Any, viewer: Client
+) -> None:
     other.step(other.run(), trust_report=REPORT | {"combined_trust": 0.33})
     assert "1 steps are shown without their trust report" in bring_in()
     step = Step.objects.get()
     assert (step.trust_report, step.combined_trust) == (None, 0.33)
+    html = viewer.get(reverse("ui-run", args=[step.run_id])).content.decode()
+    assert "It was 95% sure of its answer and trusted 33%. How that was decided is not recorded here." in html
 
 
 def test_a_file_of_the_first_releases_comes_in(tmp_path: Path, capsys: Any) -> None:
