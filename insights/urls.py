@@ -1,14 +1,18 @@
 from django.urls import path, register_converter
 
 from insights.converters import NameConverter
-from insights.views import agents, agreement, page, pipelines, prompts, samples, step, steps
+from insights.views import agents, agreement, answers, home, page, pipelines, prompts, samples, step, steps
 
 register_converter(NameConverter, "name")
 
 # A name may hold slashes: what follows a name comes before the name alone.
 urlpatterns = [
+    path("", home.root, name="home"),
+    path("ui/", home.home, name="ui-home"),
     path("ui/insights", page.first, name="ui-insights"),
     path("ui/insights/pipelines", pipelines.pipelines, name="ui-insights-pipelines"),
+    path("ui/insights/agents", answers.agents, name="ui-insights-agents"),
+    path("ui/insights/models", answers.models, name="ui-insights-models"),
     path("ui/insights/steps", steps.steps, name="ui-insights-steps"),
     path("ui/insights/samples", samples.samples, name="ui-insights-samples"),
     path("ui/insights/agreement", agreement.agreement, name="ui-insights-agreement"),

@@ -1,9 +1,14 @@
 """Celery's way in: a task takes an id and makes one call."""
 
 import uuid
+from contextlib import suppress
 
 from celery import shared_task
+from django.utils import timezone
 
+from runs.demo.alone import AlreadyAtIt
+from runs.demo.making import make
+from runs.demo.pipelines import is_wanted
 from runs.engine import drive, sweeper
 from runs.engine import snapshot as snapshots
 from runs.engine.work import Kind, Work
@@ -22,3 +27,10 @@ def sweep() -> None:
 @shared_task
 def snapshot(step_id: str) -> None:
     snapshots.snapshot(uuid.UUID(step_id))
+
+
+@shared_task
+def make_demo() -> None:
+    if is_wanted():
+        with suppress(AlreadyAtIt):
+            make(now=timezone.now())

@@ -16,6 +16,7 @@ from runs.views.page import page
 SECTIONS = (
     ("Steps", "ui-insights-steps"),
     ("Agents", "ui-agents"),
+    ("Models", "ui-insights-models"),
     ("Pipelines", "ui-insights-pipelines"),
     ("Agreement", "ui-insights-agreement"),
 )

@@ -18,7 +18,8 @@ from runs.intake.body import check_depth
 from runs.intake.incoming import Incoming
 from runs.intake.resolve import Resolved, resolve
 from runs.intake.sources import generic
-from runs.models import Run
+from runs.models import PipelineVersion, Run
+from runs.pipelines import registry
 from runs.storable import storable, storable_name, storable_text
 
 # A run whose message was lost (the broker was down) is found by the sweeper this long after.
@@ -82,6 +83,26 @@ def start(
     else:
         incoming = replace(sources.read(form, payload), pipeline=pipeline.strip())
     return accept(incoming=incoming, team=team, started_by=started_by, allow_testing=True, now=now)
+
+
+def store_unannounced(
+    *,
+    version: PipelineVersion,
+    payload: Mapping[str, Any],
+    team: str,
+    source: str,
+    started_by: str,
+    now: datetime,
+) -> uuid.UUID:
+    """Store a run of this very version for a caller that carries it out itself, and tell no worker of it.
+
+    Equal payloads are not looked for. Should the caller die, the sweeper finds the run.
+    """
+    found = Resolved(version, registry.parsed(version))
+    incoming = generic.read_for(version.name, payload, source=source)
+    run = _new_run(incoming, found, team=team, started_by=started_by, keyed=False, now=now)
+    transactions.write(lambda: execute(_insertion(run, now)))
+    return run.id
 
 
 def _new_run(incoming: Incoming, found: Resolved, *, team: str, started_by: str, keyed: bool, now: datetime) -> Run:

@@ -3,6 +3,9 @@
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
+# Where the demo's pipelines lie. No reload reads them, so their rows are never present.
+DEMO_FILES = "examples/demo/pipelines/"
+
 
 class PipelineVersion(models.Model):
     """One resolved pipeline (step library merged in), addressed by the hash of its content."""

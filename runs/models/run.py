@@ -23,6 +23,9 @@ IN_FLIGHT = (RunStatus.QUEUED, RunStatus.RUNNING)
 ENDED = (RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.ABORTED, RunStatus.FAILED, RunStatus.CANCELLED)
 
 
+# Nobody else can be called that: names of users have no blanks, and tokens are told by their team.
+STARTED_BY_DEMO = "the demo"
+
 STAGES = ("testing", "production")
 
 
@@ -74,3 +77,8 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pipeline_name} {self.id}"
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the demo made it up."""
+        return self.started_by == STARTED_BY_DEMO

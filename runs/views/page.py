@@ -13,6 +13,7 @@ from runs.models import Role
 
 # Label, name of the address, key, icon.
 NAVIGATION = (
+    ("Overview", "ui-home", "o", "overview"),
     ("Runs", "ui-runs", "r", "runs"),
     ("Marking", "ui-marking-queue", "m", "marking"),
     ("Pipelines", "ui-pipelines", "p", "pipelines"),
@@ -41,7 +42,7 @@ def page(
                 "url": reverse(name),
                 "key": key,
                 "icon": icon,
-                "here": place.startswith(reverse(name)),
+                "here": _is_here(place, reverse(name)),
             }
             for label, name, key, icon in NAVIGATION
         ],
@@ -51,3 +52,8 @@ def page(
         "now": timezone.now(),
     }
     return render(request, template, {**shell, **(context or {})}, status=status)
+
+
+def _is_here(path: str, address: str) -> bool:
+    """Whether the page belongs to the entry that leads to ``address``; every page lies below the overview's."""
+    return path == address or (not address.endswith("/") and path.startswith(address))

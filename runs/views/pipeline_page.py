@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run, Step
+from runs.models.pipeline import DEMO_FILES
 from runs.views import step_config
 from runs.views.page import page
 from runs.views.run_payload import proposed
@@ -44,6 +45,7 @@ def render_pipeline(
     context = {
         "now": now,
         "row": row,
+        "is_demo": row.file.startswith(DEMO_FILES),
         "config": config,
         "errors": row.errors if row.present else [],
         "source": row.version.source[:SOURCE_HEAD] if row.version else "",

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run
+from runs.models.pipeline import DEMO_FILES
 from runs.views.page import page
 from runs.views.run_reads import JSONArrayLength
 
@@ -33,7 +34,7 @@ def pipelines(request: HttpRequest) -> HttpResponse:
     }
     for row in rows:
         row.last = last.get(row.last_id)
-    gone = [row for row in rows if not row.present]
+    gone = [row for row in rows if not row.present and not row.file.startswith(DEMO_FILES)]
     good = [row for row in rows if row.present and row.version_id]
     wanted = request.GET.get("name", "").strip()
     context = {

@@ -31,6 +31,7 @@ COLUMNS = (
     "stage",
     "team",
     "source",
+    "started_by",
     "status",
     "reason",
     "summary",

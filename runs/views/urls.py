@@ -2,6 +2,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from runs.views import (
+    demo,
     feedback,
     login,
     mark_exchange,
@@ -20,13 +21,13 @@ from runs.views import (
     runs_list,
     texts,
 )
-from runs.views.home import home
 
 urlpatterns = [
-    path("", home, name="home"),
-    path("ui/", home, name="ui-home"),
     path("ui/login", login.login, name="login"),
     path("ui/logout", LogoutView.as_view(), name="logout"),
+    path("ui/demo", demo.state, name="ui-demo-state"),
+    path("ui/demo/make", demo.make, name="ui-demo-make"),
+    path("ui/demo/remove", demo.remove, name="ui-demo-remove"),
     path("ui/settings", reader_settings.settings, name="ui-settings"),
     path("ui/runs", runs_list.runs, name="ui-runs"),
     path("ui/runs/rows", runs_list.rows, name="ui-run-rows"),

@@ -13,8 +13,9 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-OPEN = {"home", "ui-home", "login", "logout"}
+OPEN = {"home", "login", "logout"}
 WRITES = {
+    "ui-demo-make", "ui-demo-remove",
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip

@@ -1,0 +1,42 @@
+"""The buttons that make the demo and take it away, and how far it has come."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh
+
+from runs import tasks
+from runs.access.roles import role_required
+from runs.demo import pipelines
+from runs.demo.removal import remove as remove_demo
+from runs.demo.runs import progress
+from runs.models import Role
+from runs.views.page import page
+
+
+@role_required(Role.OPERATOR)
+@require_POST
+def make(request: HttpRequest) -> HttpResponse:
+    """Ask for the demo, or for the rest of it; a worker makes it in the background."""
+    pipelines.stored(now=timezone.now())
+    tasks.make_demo.delay()
+    return redirect("ui-home")
+
+
+@role_required(Role.OPERATOR)
+@require_POST
+def remove(request: HttpRequest) -> HttpResponse:
+    messages.success(request, f"The demo is gone: {remove_demo()} runs, with their marks and versions.")
+    return redirect("ui-home")
+
+
+@role_required(Role.VIEWER)
+@require_GET
+def state(request: HttpRequest) -> HttpResponse:
+    """How far the demo has come; once it is whole, the page around it is made anew."""
+    found = progress()
+    if found is None or found.is_whole:
+        return HttpResponseClientRefresh()
+    return page(request, "demo.html#state", {"demo": found})

@@ -1,0 +1,175 @@
+"""The demo through the real engine: a few of its cases, and all of it taken away again."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally
+from runs.demo import making, story
+from runs.demo.alone import AlreadyAtIt, alone
+from runs.demo.removal import remove
+from runs.demo.runs import demo_runs, progress
+from runs.models import Pipeline, PipelineVersion, QueueItem, Run, Step
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+# The first and the last day, so that both versions of the refund agent answer.
+SOME = [*range(8), *range(story.TOTAL - 8, story.TOTAL)]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = story.cases
+
+    def some(*, now: datetime) -> Iterator[story.Case]:
+        return (case for case in every(now=now) if case.number in SOME)
+
+    monkeypatch.setattr(making, "cases", some)
+
+
+def ours() -> list[Any]:
+    return [list(model.objects.order_by("pk").values()) for model in (Run, Step, Sample, Mark, Bucket, Tally)]
+
+
+def test_the_story_covers_thirty_days_and_is_the_same_every_time() -> None:
+    told = list(story.cases(now=NOW))
+    assert len(told) == story.TOTAL == 240
+    assert told == list(story.cases(now=NOW))
+    assert NOW - timedelta(days=30) <= told[0].at < told[-1].at < NOW
+    assert all(case.at + opinion.after < NOW for case in told for opinion in case.opinions)
+    edited = NOW - timedelta(days=30) + story.EDITED_AFTER
+    assert {case.pipeline for case in told if case.kind == "refund" and case.at < edited} == {"refunds-1"}
+    assert {case.pipeline for case in told if case.kind == "refund" and case.at >= edited} == {"refunds-2"}
+
+
+@pytest.mark.parametrize(
+    ("right", "decided", "slips", "outcome"),
+    [
+        ("decline", "decline", False, "correct"),
+        ("store credit", "decline", False, "incorrect"),
+        ("decline", "store credit", False, "partial"),
+        ("decline", "store credit", True, "correct"),
+        ("store credit", "store credit", True, "incorrect"),
+    ],
+)
+def test_a_mark_says_whether_the_answer_was_right_unless_the_marker_slips(
+    right: str, decided: str, slips: bool, outcome: str
+) -> None:
+    case = story.Case(0, "refund", "refunds-1", NOW, {"data": {"right": right}}, ())
+    assert case.outcome({"decision": decided}, story.Opinion(0, timedelta(hours=1), slips)) == outcome
+
+
+@pytest.mark.usefixtures("few")
+def test_runs_go_through_the_engine_and_then_to_their_day() -> None:
+    now = timezone.now()
+    told: list[int] = []
+    assert making.make(now=now, told=told.append) == len(SOME) == told[-1]
+    runs = list(demo_runs().order_by("id"))
+    cases = {case.number: case for case in story.cases(now=now)}
+    for run in runs:
+        case = cases[run.context["data"]["case"]]
+        assert run.triggered_at == case.at
+        assert abs((run.id.int >> 80) / 1000 - case.at.timestamp()) < 60
+        assert run.started_at is not None
+        assert case.at <= run.started_at < case.at + timedelta(minutes=5)
+        assert run.events.filter(kind="run.started").count() == 1
+    assert [run.triggered_at for run in runs] == sorted(run.triggered_at for run in runs)
+    assert {run.status for run in runs} <= {"completed", "escalated", "failed", "stopped", "aborted"}
+    alert = Step.objects.filter(name="demo-find-cause", status="completed").first()
+    assert alert is not None
+    assert {signal.kind for signal in alert.signals.all()} == {"verifier", "grounding"}
+    assert PromptVersion.objects.filter(step="demo-decide-refund").count() == 2
+    assert AgentVersion.objects.filter(agent="command:demo-refund-agent").exclude(soul="").count() == 2
+    first = PromptVersion.objects.filter(step="demo-decide-refund").earliest("first_seen")
+    assert first.first_seen < now - timedelta(days=29)
+    assert Mark.objects.filter(via="demo", was_blind=True).exists()
+    assert set(QueueItem.objects.values_list("step_id", flat=True)) <= set(Sample.objects.values_list("id", flat=True))
+    call_command("resolve_labels")
+
+
+@pytest.mark.usefixtures("few")
+def test_it_goes_on_where_it_stopped() -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(made: int) -> None:
+        if made == 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        making.make(now=timezone.now(), told=stop)
+    kept = set(demo_runs().values_list("id", flat=True))
+    assert making.make(now=timezone.now()) == len(SOME)
+    assert kept < set(demo_runs().values_list("id", flat=True))
+    assert making.make(now=timezone.now()) == demo_runs().count() == len(SOME)
+
+
+@pytest.mark.usefixtures("few")
+def test_removing_it_leaves_everything_else_as_it_was() -> None:
+    run = factories.run(team="demo", pipeline_name="demo-refunds")
+    factories.step(run)
+    before = ours()
+    making.make(now=timezone.now())
+    assert remove() == len(SOME)
+    assert ours() == before
+    assert progress() is None
+    assert not Pipeline.objects.filter(name__startswith="demo-").exists()
+    assert not PipelineVersion.objects.filter(name__in=["demo-alerts", "demo-tickets"]).exists()
+    assert not User.objects.filter(username__startswith="demo-").exists()
+    assert not PromptVersion.objects.exists()
+
+
+@pytest.mark.usefixtures("few")
+def test_it_can_be_made_again_after_it_was_removed() -> None:
+    making.make(now=timezone.now())
+    remove()
+    assert making.make(now=timezone.now()) == len(SOME)
+    assert Sample.objects.count() == Step.objects.exclude(effective_confidence=None).count()
+    assert PromptVersion.objects.filter(step="demo-decide-refund").count() == 2
+
+
+@pytest.mark.usefixtures("few")
+def test_whoever_makes_it_stops_when_it_is_removed() -> None:
+    from runs.demo import pipelines
+
+    assert making.make(now=timezone.now(), told=lambda made: pipelines.take_away() and None if made == 2 else None) == 2
+
+
+def test_nobody_makes_it_twice_at_once() -> None:
+    with alone(), pytest.raises(AlreadyAtIt):
+        making.make(now=timezone.now())
+
+
+def test_the_button_asks_for_it_and_the_page_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr("runs.tasks.make_demo.delay", lambda: asked.append(True))
+    client = Client()
+    client.force_login(factories.user("olga", role="operator"))
+    page = client.post("/ui/demo/make", follow=True).content.decode()
+    assert asked == [True]
+    assert "0 of 240 runs" in page
+    assert "0 of 240 runs" in client.get("/ui/demo", headers={"HX-Request": "true"}).content.decode()
+    gone = client.post("/ui/demo/remove", follow=True).content.decode()
+    assert "The demo is gone" in gone
+    assert client.get("/ui/demo").headers["HX-Refresh"] == "true"
+
+
+def test_it_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "cases", lambda *, now: iter([next(story.cases(now=now))]))
+    making.make(now=timezone.now())
+    client = Client()
+    client.force_login(factories.user("walt"))
+    run = demo_runs().get()
+    flag = '<span class="tag">demo</span>'
+    for address in ("/ui/?period=all", "/ui/runs", f"/ui/runs/{run.id}"):
+        assert flag in client.get(address).content.decode()
+    assert "Part of the demo" in client.get(f"/ui/pipelines/{run.pipeline_name}").content.decode()
+    assert "No longer there" not in client.get("/ui/pipelines").content.decode()
