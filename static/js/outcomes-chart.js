@@ -14,7 +14,7 @@
   // How a legend's swatch looks is decided once, in the style sheet.
   function look(status) {
     const swatch = getComputedStyle(document.querySelector(`.swatch-${status}`));
-    return { color: swatch.backgroundColor, pattern: { shape: swatch.getPropertyValue("--pattern").replace(/["'\s]/g, ""), size: 6, solidity: 0.3, fgcolor: colour("--surface") } };
+    return { color: swatch.backgroundColor, pattern: { shape: swatch.getPropertyValue("--pattern").replace(/["'\s]/g, ""), fillmode: "overlay", size: 6, solidity: 0.3, fgcolor: colour("--surface") } };
   }
 
   // Where nothing is said of an offset, both ends of a bar are read alike.
