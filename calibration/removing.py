@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from calibration import buckets, tallies, versions
-from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally
+from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen
 
 
 def remove_groups(groups: Collection[UUID]) -> None:
@@ -32,7 +32,8 @@ def remove_records(*, steps: Collection[str], agents: Collection[str]) -> None:
     with transaction.atomic():
         empty = Bucket.objects.filter(step__in=steps, samples__isnull=True)
         ids = list(empty.values_list("id", flat=True))
-        Tally.objects.filter(bucket_id__in=ids).delete()
+        for sums in (Tally, TallyOfTen):
+            sums.objects.filter(bucket_id__in=ids).delete()
         Bucket.objects.filter(id__in=ids).delete()
         PromptVersion.objects.filter(step__in=steps).delete()
         AgentVersion.objects.filter(agent__in=agents).delete()

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally
+from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen
 from runs.demo import making, story
 from runs.demo.alone import AlreadyAtIt, alone
 from runs.demo.removal import remove
@@ -36,7 +36,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ours() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in (Run, Step, Sample, Mark, Bucket, Tally)]
+    return [list(model.objects.order_by("pk").values()) for model in (Run, Step, Sample, Mark, Bucket, Tally, TallyOfTen)]
 
 
 def test_the_story_covers_thirty_days_and_is_the_same_every_time() -> None:
