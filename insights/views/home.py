@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET
 
 from insights import periods
 from insights.outcomes import Outcomes, outcomes
-from insights.views.steps import records
+from insights.overview import step_records
+from insights.standings import step_standings
 from insights.waiting import waiting
 from runs.access.roles import role_required
 from runs.demo.runs import progress
@@ -58,17 +59,18 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _calibration() -> dict[str, Any]:
     """The steps that are farthest off what they claim, each with the record that shows it."""
-    steps = records("all")
-    flagged = [
-        {"step": step.name, "record": record, "flag": record.worst}
-        for step in steps
-        if (record := next((one for one in step.records if one.worst), None))
-    ]
+    service = settings.SERVICE.calibration
+    counting: dict[str, Any] = {"stage": "all", "bin_width": service.bin_width, "n_min": service.n_min}
+    every = step_standings(**counting)
+    flagged = [(step.name, step.flagged) for step in every if step.flagged]
+    shown = flagged[:MISCALIBRATED]
+    found = step_records(**counting, bucket_ids=[one.bucket_id for _, one in shown]) if shown else []
+    records = {step.name: step.records[0] for step in found}
     return {
-        "rows": flagged[:MISCALIBRATED],
+        "rows": [{"step": name, "in_use": one.in_use, "record": records[name]} for name, one in shown],
         "more": len(flagged) - MISCALIBRATED,
-        "validated": any(step.validated for step in steps),
-        "n_min": settings.SERVICE.calibration.n_min,
+        "validated": any(step.validated for step in every),
+        "n_min": service.n_min,
     }
 
 

@@ -1,5 +1,6 @@
 import json
 import re
+import uuid
 from datetime import timedelta
 from html import unescape
 from typing import Any
@@ -8,8 +9,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from calibration import labels
+from calibration.buckets import BucketKey, bucket_id, record_sample
+from runs.ids import first_at
 from runs.models import RunStatus
 from tests import factories
+from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -61,8 +66,6 @@ def test_the_chart_has_a_bar_per_stretch_and_the_legend_its_sum(viewer: Client) 
 
 
 def test_a_period_without_runs_says_so(viewer: Client) -> None:
-    from runs.ids import first_at
-
     long_ago = timezone.now() - timedelta(days=90)
     factories.run(id=first_at(long_ago), now=long_ago)
     told = words(html(viewer))
@@ -83,3 +86,22 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, runs: int, django_a
     # calibration: buckets, their sums, when each was last seen
     with django_assert_num_queries(12):
         viewer.get("/ui/")
+
+
+def test_steps_that_are_not_as_right_as_they_say_are_named(viewer: Client, service: Any) -> None:
+    service(calibration={"n_min": 2})
+    factories.run(now=timezone.now())
+    marker = factories.user("mia", role="marker")
+    key = BucketKey("triage/<b>", "command:triage", "m1")
+    for outcome in ("correct", "incorrect", "incorrect", "incorrect"):
+        identity = uuid.uuid4()
+        record_sample(
+            id=identity, bucket_id=bucket_id(key), group=uuid.uuid4(), stage="production", confidence=0.92,
+            observed_at=timezone.now(), check_failed=False,
+        )  # fmt: skip
+        labels.mark_sample(sample_id=identity, by=marker, outcome=outcome, was_blind=None, via="api", now=NOW)
+    text = viewer.get("/ui/").content.decode()
+    # 1 of 4 was right where 92 was claimed
+    assert "Runs scoring ~92% here are only 25% correct" in words(text)
+    assert "triage/&lt;b&gt;" in text
+    assert "/ui/insights/steps/triage/" in text

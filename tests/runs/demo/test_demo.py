@@ -36,7 +36,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ours() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in (Run, Step, Sample, Mark, Bucket, Tally, TallyOfTen)]
+    return [
+        list(model.objects.order_by("pk").values()) for model in (Run, Step, Sample, Mark, Bucket, Tally, TallyOfTen)
+    ]
 
 
 def test_the_story_covers_thirty_days_and_is_the_same_every_time() -> None:
