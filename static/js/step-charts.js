@@ -112,7 +112,7 @@
     if (now) spots.push(spot(now, "diamond", "now", 13));
     if (chosen && chosen.accuracy !== null && chosen !== now) spots.push(spot(chosen, "circle", percent(chosen.threshold), 11));
     const highest = Math.max(0.1, ...passing.map((point) => 1 - point.interval[0]));
-    const rate = axis("Wrong among those", { range: [0, Math.min(1, highest * 1.08)], tickformat: ".0%" });
+    const rate = axis("Wrong of those let through", { range: [0, Math.min(1, highest * 1.08)], tickformat: ".0%" });
     return Plotly.react(box, [band, curve, ...spots], layout(shares("Let through without a person"), rate), QUIET);
   }
 
