@@ -3,12 +3,12 @@
 from hashlib import blake2b
 from uuid import UUID
 
-_PLACES = 1 << 31
+PLACES = 1 << 31
 
 
 def place(step_id: UUID) -> int:
     """Where a step stands in the random order: below 2³¹, the lowest first. An undone mark puts it back there."""
-    return _draw(step_id, b"place") % _PLACES
+    return _draw(step_id, b"place") % PLACES
 
 
 def wants_second_opinion(step_id: UUID, share: float) -> bool:

@@ -23,8 +23,4 @@ class Count:
 def upto(rows: QuerySet[Any], cap: int) -> Count:
     """How many rows, exactly up to ``cap``."""
     found = rows.order_by()[: cap + 1].count()
-    return of(found, cap)
-
-
-def of(n: int, cap: int) -> Count:
-    return Count(min(n, cap), more=n > cap)
+    return Count(min(found, cap), more=found > cap)

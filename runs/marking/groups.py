@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -20,7 +20,7 @@ from runs.models import QueueItem
 PAGE = 20
 GROUP_CAP = 1_000
 # Under a filter that has no index by step, the steps are counted among this many of the oldest that match.
-WINDOW = 10_000
+WINDOW = 3_000
 CARD_CAP = 10_000
 COVERAGE_OF = 1_000
 
@@ -49,10 +49,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Groups:
-    """One page in order of pipeline and step. ``after`` is the key of the next page, None on the last."""
+    """One page in order of pipeline and step. ``after`` is the key of the next page, None on the last.
+
+    ``among`` is how many of the oldest that match were looked at, where that was not all: steps of
+    which only newer ones wait are not in the list. None where it is complete.
+    """
 
     rows: list[Group]
     after: Key | None
+    among: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,9 +156,11 @@ def _by_name(filters: QueueFilters, by: User, after: Key | None) -> Groups:
 def _among_oldest(filters: QueueFilters, by: User, now: dt.datetime, after: Key | None) -> Groups:
     matching = filters.apply(QueueItem.objects.filter(for_person(by)), now=now)
     window = matching.order_by("finished_at", "step_id").values_list("pipeline", "group", "name", "finished_at")
-    sql, values = window[: WINDOW + 1].query.sql_with_params()
+    sql, values = window[:WINDOW].query.sql_with_params()
     rows = _rows(_SUMMED.format(sql), values)
-    return _page([row for row in rows if after is None or row[:2] > after])
+    is_all = sum(row[3] for row in rows) < WINDOW
+    page = _page([row for row in rows if after is None or row[:2] > after], is_all=is_all)
+    return page if is_all else replace(page, among=WINDOW)
 
 
 def _rows(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
@@ -162,17 +169,19 @@ def _rows(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
         return cursor.fetchall()
 
 
-def _page(rows: Sequence[Row]) -> Groups:
+def _page(rows: Sequence[Row], *, is_all: bool = True) -> Groups:
     by_key: dict[Key, list[Row]] = {}
     for row in rows:
         by_key.setdefault(row[:2], []).append(row)
     shown = dict(list(by_key.items())[:PAGE])
-    found = [_group(key, waiting) for key, own in shown.items() if (waiting := [row for row in own if row[3]])]
+    waiting = {key: [row for row in own if row[3]] for key, own in shown.items()}
+    found = [_group(key, own, is_all=is_all) for key, own in waiting.items() if own]
     return Groups(found, next(reversed(shown)) if len(by_key) > PAGE else None)
 
 
-def _group(key: Key, rows: Sequence[Row]) -> Group:
-    waiting = counting.of(sum(row[3] for row in rows), GROUP_CAP)
+def _group(key: Key, rows: Sequence[Row], *, is_all: bool) -> Group:
+    counted = sum(row[3] for row in rows)
+    waiting = Count(min(counted, GROUP_CAP), more=counted > GROUP_CAP or not is_all)
     branches = [Branch(row[2], Count(row[3], more=waiting.more)) for row in rows if row[2] != row[1]]
     return Group(*key, waiting, min(_time(row[4]) for row in rows), branches)
 

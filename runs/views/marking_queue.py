@@ -38,6 +38,7 @@ def queue(request: HttpRequest, *, asked: Asked) -> HttpResponse:
         "groups": _rows(found, asked),
         "older": _next_page(found, asked),
         "is_first": after is None,
+        "among": found.among,
         "remaining": offers.remaining(filters, asked.by, now),
         "items": _items(filters, now) if filters.step else [],
         "blind": blind,

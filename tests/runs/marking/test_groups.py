@@ -92,6 +92,20 @@ def test_counts_are_exact_up_to_a_limit_that_is_shown(anna, monkeypatch, filters
     assert str(groups.cards().runs) == "1"
 
 
+def test_a_list_that_is_not_complete_says_so(anna, monkeypatch):
+    monkeypatch.setattr(groups, "WINDOW", 3)
+    for minutes in (30, 20):
+        waiting("old", minutes_ago=minutes)
+    filters = QueueFilters(stage="production")
+    assert groups.groups(filters, by=anna, now=NOW).among is None
+    waiting("new", minutes_ago=1)
+    waiting("newer", minutes_ago=0)
+    page = groups.groups(filters, by=anna, now=NOW)
+    assert [(row.step, str(row.waiting)) for row in page.rows] == [("new", "1+"), ("old", "2+")]
+    assert page.among == 3
+    assert groups.groups(QueueFilters(), by=anna, now=NOW).among is None
+
+
 def test_the_share_of_the_newest_steps_that_people_marked(anna):
     items = [waiting(check_failed=n == 0) for n in range(4)]
     mark_step(step_id=items[1].pk, by=anna, outcome="partial", was_blind=True, via="queue", now=NOW)

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from calibration.models import Order
-from runs.marking import offers
+from runs.marking import lines, offers
 from runs.marking.filters import ORDERS, QueueFilters
 from runs.marking.holds import HeldByColleague, NotWaiting
 from runs.marking.marks import mark_step, skip
@@ -49,6 +49,24 @@ def test_random_goes_by_the_draw_alone(anna):
         seen.append(item)
         left = item.step_id
     assert seen == drawn
+
+
+@pytest.mark.parametrize("bands", [1, 2, 1 << 30])
+@pytest.mark.parametrize("filters", [{"team": "ops"}, {"step": "look", "stage": "production"}, {"label": "none"}])
+def test_random_under_a_filter_keeps_the_draw_however_far_the_next_match_is(anna, monkeypatch, bands, filters):
+    monkeypatch.setattr(lines, "BANDS", bands)
+    items = [waiting("look/1", team="ops") for _ in range(6)]
+    for _ in range(6):
+        waiting("other", team="shop", stage="testing", check_failed=True)
+    drawn = sorted(items, key=lambda item: item.shuffle)
+    seen, left = [], None
+    for _ in items:
+        seen.append(next_of(anna, Order.RANDOM, QueueFilters(**filters), after=left))
+        left = seen[-1].pk
+    assert seen == drawn
+    assert next_of(anna, Order.RANDOM, QueueFilters(**filters), after=left) == drawn[0]
+    assert next_of(anna, Order.RANDOM, QueueFilters(**filters), before=drawn[0].pk) == drawn[-1]
+    assert next_of(anna, Order.RANDOM, QueueFilters(**filters), before=drawn[-1].pk) == drawn[-2]
 
 
 def test_what_one_marker_holds_is_offered_to_no_other_until_its_time_is_over(anna, ben):
