@@ -213,10 +213,7 @@ def _store(mark: Mark, samples: list[Sample]) -> Mark:
     if current is not None:
         if (current.outcome, current.note) == (mark.outcome, mark.note):
             return current
-        if mark.via == Via.IMPORT and mark.made_at < current.made_at:
-            mark.is_current = False  # what was said before what counts now is history on arrival
-        else:
-            Mark.objects.filter(pk=current.pk).update(is_current=False)
+        Mark.objects.filter(pk=current.pk).update(is_current=False)
     mark.save(force_insert=True)
     relabel(samples)
     return mark

@@ -11,6 +11,7 @@ from hypothesis.extra.django import TestCase
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from calibration import tallies
+from calibration.imports import OldMark, import_marks
 from calibration.labels import VALUES, CannotUndo, differences, mark_group, mark_sample, mark_samples, undo_mark
 from calibration.models import Mark, Outcome, Sample, Tally, TallyOfTen
 from tests.calibration.factories import NOW, key, person, record
@@ -40,16 +41,22 @@ class Opinion:
     said: list[Said] = field(default_factory=list)
     current: Said | None = None
 
-    def add(self, pk, at, outcome, *, imported=False):
+    def add(self, pk, at, outcome):
         if self.current and self.current.outcome == outcome:
             assert pk == self.current.pk
-            return
+        else:
+            self.current = Said(pk, at, outcome)
+            self.said.append(self.current)
+
+    def add_old(self, pk, at, outcome):
         self.said.append(Said(pk, at, outcome))
-        if not (imported and self.current and at < self.current.at):
-            self.current = self.said[-1]
+        self.choose()
 
     def undo(self):
         self.current.undone = True
+        self.choose()
+
+    def choose(self):
         left = [one for one in self.said if not one.undone]
         self.current = max(left, key=lambda one: (one.at, one.pk), default=None)
 
@@ -110,12 +117,17 @@ class Histories(RuleBasedStateMachine):
         mark = mark_group(group=group, by=self.people[who], outcome=outcome, via="page", now=at)
         self.opinion(group, who).add(mark.pk, at, outcome)
 
-    @rule(data=st.data(), who=people, outcome=outcomes, ago=st.integers(1, 30))
-    def import_a_mark(self, data, who, outcome, ago):
-        if self.samples:
-            sample, at = self.some_sample(data), self.tick() - timedelta(seconds=ago, milliseconds=1)
-            mark = mark_sample(sample_id=sample, by=self.people[who], outcome=outcome, via="import", now=at)
-            self.opinion(sample, who).add(mark.pk, at, outcome, imported=True)
+    @rule(data=st.data(), run=st.none() | groups, who=people, outcome=outcomes, ago=st.integers(1, 30))
+    def import_a_mark_twice(self, data, run, who, outcome, ago):
+        if run or self.samples:
+            at = self.tick() - timedelta(seconds=ago, milliseconds=1)
+            about = {"group": run} if run else {"sample_id": self.some_sample(data)}
+            old = OldMark(by_id=self.people[who].pk, outcome=outcome, made_at=at, **about)
+            known = set(Mark.objects.values_list("pk", flat=True))
+            import_marks([old])
+            import_marks([old])
+            for pk in set(Mark.objects.values_list("pk", flat=True)) - known:
+                self.opinion(next(iter(about.values())), who).add_old(pk, at, outcome)
 
     @rule(data=st.data())
     def undo(self, data):

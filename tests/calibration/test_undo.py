@@ -1,10 +1,11 @@
-"""Marks that are sent twice, imported late, or taken back."""
+"""Marks that are sent twice, made many at once, or taken back."""
 
 import uuid
 from datetime import timedelta
 
 import pytest
 
+from calibration.imports import OldMark, import_marks
 from calibration.labels import CannotUndo, Label, mark_group, mark_sample, mark_samples, undo_mark
 from calibration.models import Mark, Sample
 from tests.calibration.factories import NOW, key, person, record
@@ -81,6 +82,15 @@ def test_undoing_brings_back_the_mark_it_superseded():
     assert stored(sample) == Label(1.0, "step_mark")
 
 
+def test_an_imported_mark_counts_once_all_newer_ones_are_taken_back():
+    sample, anna = record(key()), person()
+    mark = say(sample, anna, "correct")
+    import_marks([OldMark(anna.pk, "incorrect", NOW - timedelta(days=1), sample_id=sample)])
+    assert stored(sample) == Label(1.0, "step_mark")
+    undo_mark(mark_id=mark.pk, by=anna, now=LATER)
+    assert stored(sample) == Label(0.0, "step_mark")
+
+
 def test_what_was_undone_does_not_come_back():
     sample, anna = record(key()), person()
     for outcome in ("incorrect", "correct"):
@@ -120,24 +130,6 @@ def test_what_does_not_count_cannot_be_undone():
     undo_mark(mark_id=second.pk, by=anna, now=LATER)
     with pytest.raises(CannotUndo, match="undone or replaced"):
         undo_mark(mark_id=second.pk, by=anna, now=LATER)
-
-
-def test_an_imported_mark_older_than_the_one_that_counts_is_history():
-    sample, anna = record(key()), person()
-    now = say(sample, anna, "correct")
-    old = say(sample, anna, "incorrect", via="import", now=NOW - timedelta(days=1))
-    assert not old.is_current
-    assert stored(sample) == Label(1.0, "step_mark")
-    # Once the newer one is taken back, the imported one is what that person said last.
-    undo_mark(mark_id=now.pk, by=anna, now=LATER)
-    assert stored(sample) == Label(0.0, "step_mark")
-
-
-def test_an_imported_mark_newer_than_the_one_that_counts_supersedes_it():
-    sample, anna = record(key()), person()
-    say(sample, anna, "correct")
-    say(sample, anna, "incorrect", via="import", now=LATER)
-    assert stored(sample) == Label(0.0, "step_mark")
 
 
 def test_many_at_once_keep_what_says_the_same_already():
