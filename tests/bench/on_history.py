@@ -8,7 +8,7 @@ import time
 
 import django
 
-AREAS = ("calibration", "queue", "insights")
+AREAS = ("calibration", "queue", "marking", "insights")
 
 
 def main() -> None:
