@@ -7,13 +7,14 @@ from django.db import transaction
 from django.db.models import Q
 
 from calibration import buckets, tallies, versions
+from calibration.holds import hold_rows
 from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen
 
 
 def remove_groups(groups: Collection[UUID]) -> None:
     """Remove the samples of the groups, their marks and the marks on the groups; the tallies stay exact."""
     with transaction.atomic():
-        samples = list(Sample.objects.select_for_update().filter(group__in=groups).order_by("id"))
+        samples = hold_rows(Sample.objects.filter(group__in=groups))
         change = tallies.Change()
         for sample in samples:
             change.take(sample)
