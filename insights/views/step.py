@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -45,12 +46,20 @@ class Asked:
 def step(request: HttpRequest, name: str) -> HttpResponse:
     asked = _asked(request)
     buckets = newest_buckets(name)
-    if not buckets and not Step.objects.filter(name=name).exists():
-        raise Http404
+    if not buckets:
+        return _unmeasured(request, name)
     context = {"now": timezone.now(), "name": name, "asked": asked, "stages": STAGES, "widths": _widths(asked)}
-    if buckets:
-        context |= _measured(name, asked, buckets)
-    return insights_page(request, "insights/step.html", context)
+    return insights_page(request, "insights/step.html", context | _measured(name, asked, buckets))
+
+
+def _unmeasured(request: HttpRequest, name: str) -> HttpResponse:
+    """A step without a bucket: the branches of a fan-out are measured as their group, others are not measured."""
+    group, slash, _branch = name.rpartition("/")
+    if slash and newest_buckets(group):
+        return redirect("ui-insights-step", name=group)
+    if not Step.objects.filter(name=name).exists():
+        raise Http404
+    return insights_page(request, "insights/step.html", {"now": timezone.now(), "name": name})
 
 
 def _asked(request: HttpRequest) -> Asked:

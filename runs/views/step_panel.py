@@ -253,6 +253,8 @@ def _text(title: str, row: Any, name: str, view: str) -> Text:
 
 def _chips(step: Step) -> list[Chip]:
     chips = []
+    if step.effective_confidence is not None:
+        chips.append(Chip("track record", "", reverse("ui-insights-step", args=[step.name])))
     if step.prompt_hash:
         history = reverse("ui-prompt-versions", args=[step.name])
         chips.append(Chip("template", step.prompt_hash, f"{history}?{urlencode({'version': step.prompt_hash})}"))

@@ -35,6 +35,19 @@ def test_a_step_without_a_confidence_has_nothing_to_measure(viewer: Client) -> N
     assert "Nothing to measure" in html(viewer, "/ui/insights/steps/open-ticket")
 
 
+def test_a_branch_of_a_fan_out_is_shown_as_its_group(viewer: Client) -> None:
+    answer(key(step="look"))
+    answer(key(step="group/name"))
+    assert viewer.get("/ui/insights/steps/look/0").headers["Location"] == "/ui/insights/steps/look"
+    assert viewer.get("/ui/insights/steps/group/name").status_code == 200
+    assert viewer.get("/ui/insights/steps/nope/0").status_code == 404
+
+
+def test_the_run_page_leads_to_the_record_of_its_step(viewer: Client) -> None:
+    run = answer().run
+    assert f'href="{PAGE}">track record</a>' in html(viewer, f"/ui/runs/{run.id}")
+
+
 def test_the_answer_stands_at_the_top(viewer: Client) -> None:
     answers("ciii", 0.95, by=factories.user())
     text = html(viewer, PAGE)
