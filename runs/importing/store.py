@@ -11,6 +11,7 @@ from django.db import transaction
 
 from calibration import buckets
 from calibration.buckets import BucketKey
+from calibration.holds import hold_off_samples
 from calibration.imports import OldMark, import_marks
 from calibration.models import Sample
 from calibration.statements import execute
@@ -22,7 +23,7 @@ from runs.marking.markers import absent_marker
 from runs.models import Pipeline, PipelineVersion, Run, Step
 
 BATCH = 100
-STEPS = 2_000
+STEPS = 500
 
 
 @dataclass
@@ -60,7 +61,7 @@ def store(told: Sequence[records.Run], stored: Stored, *, now: datetime) -> None
 
 
 def _portions(told: Sequence[records.Run]) -> Iterator[list[records.Run]]:
-    """As many runs at once as have STEPS steps: a statement takes only so many values."""
+    """As many runs at once as have STEPS steps: others wait meanwhile, and a statement takes only so many values."""
     portion: list[records.Run] = []
     steps = 0
     for run in told:
@@ -75,10 +76,15 @@ def _portions(told: Sequence[records.Run]) -> Iterator[list[records.Run]]:
 
 def _store(told: Sequence[records.Run], stored: Stored, *, now: datetime) -> None:
     with transaction.atomic():
+        # Accounts first, then the lock on samples, then all else: others take them in this order too. The lock is the
+        # strong one, since the file has samples and marks in any order: a step that ends or a colleague who marks
+        # could else wait in a circle with this. A portion takes a fraction of a second.
+        marker = _markers(told)
+        hold_off_samples()
         fresh = [rows_of(run, now=now) for run in _unknown(told)]
         _insert(fresh)
         stored.samples += _sample(fresh)
-        _mark(told, stored)
+        _mark(told, marker, stored)
         settle([step.pk for rows in fresh for _, step in rows.steps])
     stored.runs += len(fresh)
     stored.known_runs += len(told) - len(fresh)
@@ -151,8 +157,7 @@ def _measured_as(name: str) -> str:
     return group if group and branch.isdecimal() else name
 
 
-def _mark(told: Sequence[records.Run], stored: Stored) -> None:
-    marker = _markers(told)
+def _mark(told: Sequence[records.Run], marker: Callable[[records.Mark], User], stored: Stored) -> None:
     on_steps = [
         _old_mark(mark, marker(mark), sample_id=step_id(run, step))
         for run in told

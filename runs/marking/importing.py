@@ -122,6 +122,7 @@ def _understood(batch: Sequence[Line], outcome: Outcome, now: datetime) -> Itera
 def _import(said: Sequence[Said], outcome: Outcome, *, by: str, now: datetime, skip_absent: bool) -> None:
     places = _places(said, outcome, skip_absent=skip_absent)
     said = [one for one in said if one.number in places]
+    # Before the samples are locked: two imports that make the same account would else wait in a circle.
     markers = _markers({one.marker or by for one in said}, outcome)
     old = [_old_mark(one, places[one.number], markers[one.marker or by], now) for one in said]
     done = import_marks(old)
