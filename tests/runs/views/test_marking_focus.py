@@ -165,6 +165,15 @@ def test_undo_brings_the_step_back_and_its_next_mark_is_not_blind(anna: Client) 
     assert Mark.objects.get(is_current=True).was_blind is False
 
 
+def test_another_browser_of_the_same_person_knows_that_they_have_seen_the_scores(anna: Client) -> None:
+    waiting()
+    first = begin(anna)
+    mark(anna, first)
+    anna.post(f"{QUEUE}/undo", {"mark": Mark.objects.get().id})
+    elsewhere = client_of(factories.User.objects.get(username="anna"))
+    assert "You have seen the scores" in text_of(elsewhere.get(first))
+
+
 def test_nobody_undoes_the_mark_of_somebody_else(anna: Client, ben: Client) -> None:
     waiting()
     mark(anna, begin(anna))
