@@ -2,21 +2,28 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import timedelta
 
-from django.db.models import Count, OuterRef, Subquery, Sum
+from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
 
 from calibration.models import Sample
 from insights.measures import Share, accuracy, success
 from insights.windows import Window
-from runs.models import Run
+from runs.models import Run, Step
 
 
 @dataclass
 class PipelineRow:
+    """``timed`` runs have ended, after ``spent`` together; ``told`` have a step that reported its tokens."""
+
     name: str
     statuses: dict[str, int] = field(default_factory=dict)
     label_sum: float = 0.0
     labelled: int = 0
+    timed: int = 0
+    spent: timedelta = timedelta()
+    told: int = 0
+    tokens: int = 0
 
     @property
     def runs(self) -> int:
@@ -30,16 +37,33 @@ class PipelineRow:
     def accuracy(self) -> Share:
         return accuracy(self.label_sum, self.labelled)
 
+    @property
+    def mean_milliseconds(self) -> int | None:
+        """From a run's start to its end, on average; None where none has ended."""
+        return round(self.spent / timedelta(milliseconds=1) / self.timed) if self.timed else None
+
+    @property
+    def tokens_per_run(self) -> int | None:
+        """Input and output of a run's agents; None where none reported any."""
+        return round(self.tokens / self.told) if self.told else None
+
 
 def pipeline_rows(window: Window) -> list[PipelineRow]:
-    """The busiest first. Two statements, whatever the number of pipelines."""
+    """The busiest first. Three statements, whatever the number of pipelines."""
     rows: dict[str, PipelineRow] = {}
-    counts = window.of(Run.objects.all()).values_list("pipeline_name", "status").annotate(n=Count("id")).order_by()
-    for name, status, n in counts:
-        rows.setdefault(name, PipelineRow(name)).statuses[status] = n
+    counts = window.of(Run.objects.all()).values_list("pipeline_name", "status").order_by()
+    ended = {"timed": Count("completed_at"), "spent": Sum(F("completed_at") - F("started_at"))}
+    for name, status, n, timed, spent in counts.annotate(n=Count("id"), **ended):
+        row = rows.setdefault(name, PipelineRow(name))
+        row.statuses[status] = n
+        row.timed += timed
+        row.spent += spent or timedelta()
     for name, (n, label_sum) in _labels(window).items():
         if name in rows:
             rows[name].labelled, rows[name].label_sum = n, label_sum
+    for name, told, tokens in _tokens(window):
+        if name in rows:
+            rows[name].told, rows[name].tokens = told, tokens
     return sorted(rows.values(), key=lambda row: (-row.runs, row.name))
 
 
@@ -51,3 +75,13 @@ def _labels(window: Window) -> dict[str, tuple[int, float]]:
     for pipeline, n, label_sum in samples.values_list("pipeline").annotate(n=Count("id"), sum=Sum("label")).order_by():
         found[pipeline] = (n, label_sum)
     return found
+
+
+def _tokens(window: Window) -> list[tuple[str, int, int]]:
+    """(pipeline, how many of its runs reported tokens, how many tokens)."""
+    steps = Step.objects.filter(Q(input_tokens__isnull=False) | Q(output_tokens__isnull=False))
+    if window.first is not None:
+        steps = steps.filter(run_id__gte=window.first)
+    sums = {"told": Count("run_id", distinct=True), "read": Sum("input_tokens"), "written": Sum("output_tokens")}
+    found = steps.values_list("run__pipeline_name").annotate(**sums).order_by()
+    return [(name, told, (read or 0) + (written or 0)) for name, told, read, written in found]

@@ -73,6 +73,12 @@ def addresses() -> list[str]:
     to_mark = [waiting("look/logs") for _ in range(3)]
     QueueItem.objects.filter(step=to_mark[1]).update(is_replay=True)
     return [
+        "/ui/",
+        "/ui/?period=1h",
+        "/ui/settings",
+        "/ui/insights/pipelines",
+        "/ui/insights/agents?period=all",
+        "/ui/insights/models",
         "/ui/runs",
         "/ui/runs?status=failed&period=1h",
         "/ui/runs?status=nope",

@@ -41,6 +41,25 @@ def test_success_names_how_many_runs_it_is_about(viewer: Client) -> None:
 def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_queries: Any) -> None:
     for n in range(12):
         factories.run(version=factories.version(f"p{n}"))
-    # session, user, roles, the window, runs, labels
-    with django_assert_num_queries(6):
+    # session, user, roles, the window, runs, labels, tokens
+    with django_assert_num_queries(7):
         viewer.get("/ui/insights/pipelines")
+
+
+def test_tokens_and_time_are_means_over_the_runs_that_have_them(viewer: Client) -> None:
+    # 41 seconds each, but for the one on its way; tokens: (100 + 20 + 40) and (200 + 80) over two runs
+    first, second, third = factories.run(), factories.run(), factories.run(status="running")
+    factories.step(first, "a", input_tokens=100, output_tokens=20)
+    factories.step(first, "b", input_tokens=40)
+    factories.step(second, "a", input_tokens=200, output_tokens=80)
+    factories.step(third, "a")
+    text = html(viewer, "/ui/insights/pipelines")
+    assert "Tokens each</span>220<" in text
+    assert "Time each</span>41 s<" in text
+
+
+def test_where_nothing_is_told_there_is_no_number(viewer: Client) -> None:
+    factories.step(factories.run(status="running"), "a")
+    text = html(viewer, "/ui/insights/pipelines")
+    assert "not told" in text
+    assert "none yet" in text
