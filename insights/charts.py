@@ -8,6 +8,7 @@ from django.urls import reverse
 from calibration.summary import Summary
 from insights import strip
 from insights.said_shown import Comparison, running_means
+from runs.views.zone import wall
 
 
 def reliability(summary: Summary, urls: Sequence[str]) -> list[dict[str, Any]]:
@@ -34,7 +35,7 @@ def said_against_shown(comparison: Comparison) -> dict[str, Any]:
     return {
         "answers": [
             {
-                "at": one.at.isoformat(),
+                "at": wall(one.at),
                 "said": one.said,
                 "shown": one.shown,
                 "wide": one.wide,

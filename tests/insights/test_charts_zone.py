@@ -1,0 +1,20 @@
+"""The charts of a step tell the time of their reader, as its tables do."""
+
+import uuid
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+
+from insights.charts import said_against_shown
+from insights.measures import share
+from insights.said_shown import Answer, Comparison
+
+AT = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
+
+
+def test_answers_are_drawn_at_the_readers_clock() -> None:
+    answer = Answer(uuid.uuid4(), uuid.uuid4(), AT, 0.9, 0.5, 0.9, False, True, 0.75)
+    compared = Comparison([answer], 1, 0.9, 0.5, share(1, 1), share(1, 1), share(1, 1), True)
+    with timezone.override(ZoneInfo("Europe/Berlin")):
+        assert said_against_shown(compared)["answers"][0]["at"] == "2026-07-01T14:00:00.000"
