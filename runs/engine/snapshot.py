@@ -13,10 +13,14 @@ from runs.storable import storable_text
 
 
 def snapshot(step_id: uuid.UUID) -> None:
-    """Note that the step's agent version is in use; fetch its text when it is new."""
-    row = Step.objects.only("run_id", "index", "agent", "agent_version", "executor").get(id=step_id)
-    run = load(row.run_id)
-    assert run is not None
+    """Note that the step's agent version is in use; fetch its text when it is new.
+
+    The message may outlive the run, which may have been removed: then there is nothing to note.
+    """
+    row = Step.objects.only("run_id", "index", "agent", "agent_version", "executor").filter(id=step_id).first()
+    run = load(row.run_id) if row else None
+    if row is None or run is None:
+        return
     config = run.pipeline.steps[row.index].executor_config
 
     def fetch() -> AgentDefinition | str:

@@ -79,6 +79,11 @@ def test_the_text_of_an_agent_that_has_moved_on_is_not_kept_for_its_old_version(
     assert "was already at version" in kept.note
 
 
+def test_a_step_that_was_removed_meanwhile_notes_nothing() -> None:
+    snapshot(uuid.uuid4())
+    assert not AgentVersion.objects.exists()
+
+
 def test_the_definition_that_cannot_be_had_is_told(pipelines: Pipelines, tmp_path: Any) -> None:
     (tmp_path / "soul.md").write_text("Be exact.")
     versioned = step()
