@@ -4,13 +4,19 @@ import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vectorstep.settings")
-    from django.core.management import execute_from_command_line
+    try:
+        from django.core.management import execute_from_command_line
+    except ModuleNotFoundError:
+        advice = "use .venv/bin/python manage.py; script/server makes .venv"
+        sys.exit(f"error: the packages VectorStep needs are not installed for {sys.executable} ({advice})")
     from django.db.utils import OperationalError, ProgrammingError
 
     from vectorstep.env import BadEnvironment
 
     try:
         execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except BadEnvironment as error:
         sys.exit(f"error: {error}")
     except (OperationalError, ProgrammingError) as error:

@@ -121,5 +121,5 @@ def _salt(request: HttpRequest) -> str:
 def _too_large(size: int) -> str:
     return (
         f"The file has {size / 1_000_000:.1f} MB, a page takes {FILE_BYTES // 1_000_000} MB. "
-        "Larger ones go in with: python manage.py marks import FILE"
+        "Larger ones go in with: manage.py marks import FILE"
     )

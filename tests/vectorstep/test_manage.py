@@ -25,6 +25,16 @@ def test_a_database_that_is_not_set_up_is_one_line(tmp_path):
     assert "Traceback" in manage("token", "--traceback", "list", var=tmp_path).stderr
 
 
+def test_a_python_without_the_packages_is_one_line():
+    # -S leaves out site-packages: what the system's own Python finds.
+    result = subprocess.run([sys.executable, "-S", "manage.py"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"error: the packages VectorStep needs are not installed for {sys.executable} "
+        "(use .venv/bin/python manage.py; script/server makes .venv)\n"
+    )
+
+
 def test_a_bad_configuration_is_one_line(tmp_path):
     (tmp_path / "config.yaml").write_text("limits: {payload_bytes: lots}")
     result = manage("check", var=tmp_path, VECTORSTEP_CONFIG=str(tmp_path / "config.yaml"))

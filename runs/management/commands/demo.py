@@ -11,6 +11,8 @@ from runs.demo.making import make
 from runs.demo.removal import remove
 from runs.demo.story import TOTAL
 
+INTERRUPTED = 130
+
 
 class Command(BaseCommand):
     help = (
@@ -34,6 +36,9 @@ class Command(BaseCommand):
             raise CommandError("The demo is being made or removed already.") from error
         except TimeoutError as error:
             raise CommandError(f"{error}; start the command again to go on.") from error
+        except KeyboardInterrupt as error:
+            told = "Interrupted. The same command goes on where it stopped; --remove takes away what was made."
+            raise CommandError(told, returncode=INTERRUPTED) from error
         self.stdout.write(f"The demo has {made} runs. Look at /ui/; manage.py demo --remove takes it away.")
 
     def _told(self, made: int) -> None:

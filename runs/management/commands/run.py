@@ -61,7 +61,7 @@ class Command(BaseCommand):
         try:
             self._follow(run_id)
         except KeyboardInterrupt:
-            self.stdout.write(f"\nThe run goes on. To cancel it: python manage.py cancel {run_id}")
+            self.stdout.write(f"\nThe run goes on. To cancel it: manage.py cancel {run_id}")
             sys.exit(INTERRUPTED)
         sys.exit(self._report(run_id))
 

@@ -1,12 +1,13 @@
 """The demo through the real engine: a few of its cases, and all of it taken away again."""
 
+import io
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -148,6 +149,22 @@ def test_whoever_makes_it_stops_when_it_is_removed() -> None:
 def test_nobody_makes_it_twice_at_once() -> None:
     with alone(), pytest.raises(AlreadyAtIt):
         making.make(now=timezone.now())
+
+
+def test_ctrl_c_says_how_to_go_on(few: None) -> None:
+    class Terminal(io.StringIO):
+        """The operator presses Ctrl-C when told of the first run."""
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CommandError, match="The same command goes on where it stopped; --remove") as stopped:
+        call_command("demo", stdout=Terminal())
+    assert stopped.value.returncode == 130
+    assert demo_runs().count() == 1
 
 
 def test_the_button_asks_for_it_and_the_page_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

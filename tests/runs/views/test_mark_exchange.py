@@ -82,7 +82,7 @@ def test_lines_about_what_is_not_here_can_be_left_out(admin: Client) -> None:
     [
         (b"\xff\xfe", "marks.csv", 400, "line 1: not UTF-8"),
         (b"x", "marks.xlsx", 400, "expected a name that ends in .csv or .jsonl"),
-        (b" " * 2_000_001, "marks.csv", 413, "python manage.py marks import FILE"),
+        (b" " * 2_000_001, "marks.csv", 413, "go in with: manage.py marks import FILE"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(
