@@ -194,11 +194,16 @@ def test_connections_are_kept_where_the_answer_was_clean():
 
 
 def test_a_kept_connection_that_died_is_replaced():
+    has_left = threading.Event()
+
     def answer_and_leave(peer):
         peer.sendall(response())
+        peer.shutdown(socket.SHUT_RDWR)
+        has_left.set()
 
     with FakeHttp([answer_and_leave, response()]).running() as server:
         assert ask(server.url).text == "fine"
+        assert has_left.wait(timeout=20)
         assert ask(server.url).text == "fine"
     assert server.connections == 2
 
