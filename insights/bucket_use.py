@@ -43,9 +43,9 @@ def use_of(bucket_ids: Collection[int]) -> dict[int, Use]:
 
 
 def last_answers() -> list[tuple[str, datetime | None]]:
-    """(agent, when the last answer came) of every bucket. One query."""
+    """(agent, when the last answer came) of every bucket whose agent is known. One query."""
     newest = Sample.objects.filter(bucket=OuterRef("pk")).order_by("-observed_at").values("observed_at")[:1]
-    return list(Bucket.objects.annotate(last=Subquery(newest)).values_list("agent", "last"))
+    return list(Bucket.objects.exclude(agent="").annotate(last=Subquery(newest)).values_list("agent", "last"))
 
 
 def recency(moment: datetime | None) -> datetime:

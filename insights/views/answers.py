@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from insights import periods
+from insights.agents import agent_names
 from insights.answers import BY_AGENT, BY_MODEL, agent_rows
 from insights.views.page import insights_page
 from insights.windows import newest
@@ -30,11 +31,14 @@ def _page(request: HttpRequest, template: str, by: Sequence[str]) -> HttpRespons
     now = timezone.now()
     period = periods.parse(request.GET, now=now)
     window = newest(Step.objects.all(), period)
+    # An agent whose every step failed has no record yet, and so no page.
+    paged = {name for name, _ in agent_names()} if by == BY_AGENT else set()
     context = {
         "now": now,
         "period": period,
         "periods": periods.choices(request.GET, period),
         "window": window,
         "rows": agent_rows(window, by=by),
+        "paged": paged,
     }
     return insights_page(request, template, context, section="ui-agents" if by == BY_AGENT else "")

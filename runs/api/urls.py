@@ -6,7 +6,7 @@ from runs.api import feedback, health, intake, pipelines, runs, schema, trust
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
-    path("pipelines/<str:name>/run", intake.StartPipeline.as_view()),
+    path("pipelines/<path:name>/run", intake.StartPipeline.as_view()),
     path("runs", runs.RunList.as_view()),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
     path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),
@@ -14,7 +14,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/feedback", feedback.RunFeedback.as_view()),
     path("runs/<uuid:run_id>/steps/<path:step_name>/feedback", feedback.StepFeedback.as_view()),
     path("pipelines", pipelines.PipelineList.as_view()),
-    path("pipelines/<str:name>", pipelines.PipelineDetail.as_view()),
+    path("pipelines/<path:name>", pipelines.PipelineDetail.as_view()),
     path("reload", pipelines.Reload.as_view()),
     path("api/trust/evaluate", trust.EvaluateTrust.as_view()),
     path("health", health.Health.as_view()),

@@ -15,10 +15,20 @@ Outcome = Literal["correct", "partial", "incorrect"]
 RunEnd = Literal["completed", "stopped", "escalated", "aborted", "failed", "cancelled"]
 StepEnd = Literal["completed", "stopped", "escalated", "aborted", "failed", "skipped"]
 IMPORTED = "imported"
+# Ids begin with the time since 1970, and time zones and durations are still added to what stands here.
+FIRST_YEAR, LAST_YEAR = 1970, 2999
 
 
-def _utc(moment: datetime) -> datetime:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+def utc(moment: datetime) -> datetime:
+    """``moment`` in UTC, which it is in if it names no zone. Raises ValueError for one that cannot be a run's."""
+    known: datetime | None
+    try:
+        known = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:  # the first or last day there is, in a zone that puts it beyond
+        known = None
+    if known is None or not FIRST_YEAR <= known.year <= LAST_YEAR:
+        raise ValueError(f"expected a time of the years {FIRST_YEAR} to {LAST_YEAR}")
+    return known
 
 
 def _name(name: str) -> str:
@@ -27,7 +37,7 @@ def _name(name: str) -> str:
     return name
 
 
-Moment = Annotated[datetime, AfterValidator(_utc)]
+Moment = Annotated[datetime, AfterValidator(utc)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
 Label = Annotated[str, Field(max_length=200)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -22,6 +22,7 @@ from runs.views import (
     texts,
 )
 
+# An imported pipeline may have slashes in its name: what follows a name comes before the name alone.
 urlpatterns = [
     path("ui/login", login.login, name="login"),
     path("ui/logout", LogoutView.as_view(), name="logout"),
@@ -66,6 +67,6 @@ urlpatterns = [
     path("ui/marking-queue/<uuid:step_id>/text/<slug:part>", marking_texts.text, name="ui-marking-text"),
     path("ui/pipelines", pipelines_list.pipelines, name="ui-pipelines"),
     path("ui/pipelines/reload", pipeline_actions.reload, name="ui-pipelines-reload"),
-    path("ui/pipelines/<str:name>", pipeline_page.pipeline, name="ui-pipeline"),
-    path("ui/pipelines/<str:name>/run", pipeline_actions.run_now, name="ui-pipeline-run"),
+    path("ui/pipelines/<path:name>/run", pipeline_actions.run_now, name="ui-pipeline-run"),
+    path("ui/pipelines/<path:name>", pipeline_page.pipeline, name="ui-pipeline"),
 ]

@@ -2,10 +2,11 @@
 
 import json
 import math
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from calibration.storable import storable_name
+from runs.importing.records import utc
 
 _MOST = 2**31 - 1
 
@@ -63,7 +64,6 @@ def count(value: Any) -> int | None:
 def moment(cell: Any) -> datetime | None:
     """A time; without a zone it is UTC."""
     try:
-        found = datetime.fromisoformat(text(cell).strip())
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        return utc(datetime.fromisoformat(text(cell).strip()))
+    except ValueError:
         return None

@@ -83,6 +83,21 @@ def test_the_number_of_queries_does_not_grow(
 ) -> None:
     for n in range(agents):
         answered(f"command:{n}", f"m{n}")
-    # session, user, roles, the window, steps, labels
-    with django_assert_num_queries(6):
+    # session, user, roles, the window, steps, labels; which agents have a page
+    with django_assert_num_queries(8 if page == "agents" else 6):
         viewer.get(f"/ui/insights/{page}")
+
+
+def test_only_agents_with_a_page_are_linked(viewer: Client) -> None:
+    answered("command:plan", outcome="correct")
+    answered("command:broken", status="failed")
+    answered("", outcome="correct")
+    text = viewer.get("/ui/insights/agents").content.decode()
+    assert re.findall(r'href="(/ui/agents/[^"]*)"', text) == ["/ui/agents/command:plan"]
+    assert "command:broken" in text
+
+
+def test_an_answer_of_nobody_known_makes_no_agent(viewer: Client) -> None:
+    answered("", outcome="correct")
+    assert "No agent has answered yet" in words(viewer, "/ui/agents")
+    assert viewer.get("/agents").json() == {"agents": [], "total": 0}

@@ -3,7 +3,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
+from runs.models import Pipeline
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -63,3 +65,20 @@ def test_where_nothing_is_told_there_is_no_number(viewer: Client) -> None:
     text = html(viewer, "/ui/insights/pipelines")
     assert "not told" in text
     assert "none yet" in text
+
+
+@pytest.mark.parametrize("name", ["shop/checkout", "a//b", "odd?#<b>"])
+def test_a_name_with_slashes_has_its_page_and_breaks_no_list(viewer: Client, name: str) -> None:
+    run = factories.run(pipeline_name=name)
+    Pipeline.objects.create(
+        file="gone",
+        name=name,
+        version=run.version,
+        present=False,
+        loaded_at=run.triggered_at,
+        changed_at=run.triggered_at,
+    )
+    page = reverse("ui-pipeline", args=[name])
+    assert name in html(viewer, page)
+    for address in ("/ui/insights/pipelines?period=all", "/ui/pipelines", f"/ui/runs/{run.id}"):
+        assert f'href="{page}' in viewer.get(address).content.decode()
