@@ -27,7 +27,7 @@ MARKERS = {
 OWN = {"ui-settings"}  # what anybody who signs in may set for themselves
 VALUES: dict[str, Any] = {
     "UUIDConverter": uuid.UUID(int=1), "IntConverter": 1, "StringConverter": "x", "SlugConverter": "prompt",
-    "NameConverter": "a/b",
+    "NameConverter": "a/b", "PathConverter": "a/b",
 }  # fmt: skip
 URLS = [*runs.views.urls.urlpatterns, *insights.urls.urlpatterns]
 PAGES = [pattern for pattern in URLS if pattern.name not in OPEN]
