@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Q, Sum
 
 from calibration.models import Sample
-from insights.measures import Share, accuracy, success
+from insights.measures import Outcomes
 from insights.windows import Window
 from runs.models import Step
 
@@ -30,29 +30,14 @@ class Tokens:
         return round((self.input + self.output) / self.steps) if self.steps else None
 
 
-@dataclass
-class AgentRow:
+@dataclass(kw_only=True)
+class AgentRow(Outcomes):
     """``key`` is (agent,) or (model, provider). A duration is that of the call alone, without its judges."""
 
     key: Key
-    statuses: dict[str, int] = field(default_factory=dict)
-    label_sum: float = 0.0
-    labelled: int = 0
     timed: int = 0
     milliseconds: int = 0
     tokens: Tokens = field(default_factory=Tokens)
-
-    @property
-    def steps(self) -> int:
-        return sum(self.statuses.values())
-
-    @property
-    def success(self) -> Share:
-        return success(self.statuses)
-
-    @property
-    def accuracy(self) -> Share:
-        return accuracy(self.label_sum, self.labelled)
 
     @property
     def mean_milliseconds(self) -> int | None:
@@ -63,7 +48,7 @@ def agent_rows(window: Window, *, by: Sequence[str]) -> list[AgentRow]:
     """The busiest first; ``by`` is BY_AGENT or BY_MODEL. Two statements, whatever there is."""
     rows: dict[Key, AgentRow] = {}
     for key, status, found in _steps(window, by):
-        row = rows.setdefault(key, AgentRow(key))
+        row = rows.setdefault(key, AgentRow(key=key))
         row.statuses[status] = found["n"]
         row.timed += found["timed"]
         row.milliseconds += found["milliseconds"] or 0
@@ -73,7 +58,7 @@ def agent_rows(window: Window, *, by: Sequence[str]) -> list[AgentRow]:
     for key, (n, label_sum) in _labels(window, by).items():
         if key in rows:
             rows[key].labelled, rows[key].label_sum = n, label_sum
-    return sorted(rows.values(), key=lambda row: (-row.steps, row.key))
+    return sorted(rows.values(), key=lambda row: (-row.count, row.key))
 
 
 def _steps(window: Window, by: Sequence[str]) -> list[tuple[Key, str, dict[str, int]]]:

@@ -4,7 +4,7 @@ Success is about runs: not failed. Accuracy is about answers: the mean of their 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from calibration.intervals import Interval, wilson
 
@@ -40,3 +40,24 @@ def success(counts: Mapping[str, int]) -> Share:
 def accuracy(label_sum: float, n: int) -> Share:
     """The mean label of ``n`` labelled answers, a partly right one counting as half."""
     return share(label_sum, n)
+
+
+@dataclass
+class Outcomes:
+    """How some runs or steps went: how many have each status, and the labels of their answers."""
+
+    statuses: dict[str, int] = field(default_factory=dict)
+    label_sum: float = 0.0
+    labelled: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def success(self) -> Share:
+        return success(self.statuses)
+
+    @property
+    def accuracy(self) -> Share:
+        return accuracy(self.label_sum, self.labelled)

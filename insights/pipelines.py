@@ -1,41 +1,26 @@
 """How the runs of each pipeline went."""
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db.models import Count, OuterRef, Q, Subquery, Sum
 
 from calibration.models import Sample
-from insights.measures import Share, accuracy, success
+from insights.measures import Outcomes
 from insights.windows import Window
 from runs.models import Run, Step
 
 
-@dataclass
-class PipelineRow:
+@dataclass(kw_only=True)
+class PipelineRow(Outcomes):
     """``timed`` runs have ended, after ``spent`` together; ``told`` have a step that reported its tokens."""
 
     name: str
-    statuses: dict[str, int] = field(default_factory=dict)
-    label_sum: float = 0.0
-    labelled: int = 0
     timed: int = 0
     spent: timedelta = timedelta()
     told: int = 0
     tokens: int = 0
-
-    @property
-    def runs(self) -> int:
-        return sum(self.statuses.values())
-
-    @property
-    def success(self) -> Share:
-        return success(self.statuses)
-
-    @property
-    def accuracy(self) -> Share:
-        return accuracy(self.label_sum, self.labelled)
 
     @property
     def mean_milliseconds(self) -> int | None:
@@ -54,7 +39,7 @@ def pipeline_rows(window: Window) -> list[PipelineRow]:
     # Added up here: grouped by name in the database, SQLite would walk the index of names over the whole history.
     runs = window.of(Run.objects.all()).values_list("pipeline_name", "status", "started_at", "completed_at")
     for name, status, started, ended in runs.order_by("id"):
-        row = rows.setdefault(name, PipelineRow(name))
+        row = rows.setdefault(name, PipelineRow(name=name))
         row.statuses[status] = row.statuses.get(status, 0) + 1
         if started is not None and ended is not None:
             row.timed += 1
@@ -65,7 +50,7 @@ def pipeline_rows(window: Window) -> list[PipelineRow]:
     for name, told, tokens in _tokens(window):
         if name in rows:
             rows[name].told, rows[name].tokens = told, tokens
-    return sorted(rows.values(), key=lambda row: (-row.runs, row.name))
+    return sorted(rows.values(), key=lambda row: (-row.count, row.name))
 
 
 def _labels(window: Window) -> dict[str, tuple[int, float]]:

@@ -1,10 +1,14 @@
 """One maker of the demo at a time on this machine."""
 
 import fcntl
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import IO
 
 from django.conf import settings
+
+LOOK_EVERY = 0.1  # seconds between two looks at whether who is at it has ended
 
 
 class AlreadyAtIt(Exception):
@@ -12,12 +16,21 @@ class AlreadyAtIt(Exception):
 
 
 @contextmanager
-def alone(*, wait: bool = False) -> Iterator[None]:
-    """Hold others off; waits for who is at it, or else raises AlreadyAtIt."""
+def alone(*, meanwhile: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold others off. Who is at it is waited for with ``meanwhile`` called again and again, or else AlreadyAtIt."""
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
     with (settings.VAR_DIR / "demo.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError as error:
-            raise AlreadyAtIt from error
+        while not _had(lock):
+            if meanwhile is None:
+                raise AlreadyAtIt
+            meanwhile()
+            time.sleep(LOOK_EVERY)
         yield
+
+
+def _had(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

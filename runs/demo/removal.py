@@ -18,8 +18,15 @@ def remove() -> int:
 
     Whoever is making it stops first.
     """
-    digests = pipelines.take_away()
-    with alone(wait=True):
+    digests: set[str] = set()
+
+    def stop_making() -> None:
+        # More than once: who has only just begun stores the pipelines after the first time.
+        digests.update(pipelines.take_away())
+
+    stop_making()
+    with alone(meanwhile=stop_making):
+        stop_making()
         steps = Step.objects.filter(run__in=demo_runs()).order_by()
         names = set(steps.values_list("name", flat=True))
         agents = set(steps.values_list("agent", flat=True))

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         stored, now = Stored(), timezone.now()
         read = bad = 0
         what = "Checking" if check else "Importing"
-        progress = Progress(self.stderr, total=path.stat().st_size, what=what)  # type: ignore[arg-type]
+        progress = Progress(self.stderr, total=path.stat().st_size, what=what)
         with path.open("rb") as file:
             lines = jsonl.read(file)
             while batch := list(islice(lines, BATCH)):

@@ -42,7 +42,7 @@ class Command(BaseCommand):
 
     def _import(self, source: Source, by: str) -> None:
         reader, stored, now = Reader(source, marker=by), Stored(), timezone.now()
-        progress = Progress(self.stderr, total=source.count("pipeline_runs"), what="Importing")  # type: ignore[arg-type]
+        progress = Progress(self.stderr, total=source.count("pipeline_runs"), what="Importing")
         done = 0
         for count, runs in reader.batches():
             store(runs, stored, now=now)

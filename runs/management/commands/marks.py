@@ -64,7 +64,7 @@ class Command(BaseCommand):
 
     def _run(self, path: Path, what: str, **options: Any) -> Outcome:
         told = Outcome()
-        progress = Progress(self.stderr, total=path.stat().st_size, what=what)  # type: ignore[arg-type]
+        progress = Progress(self.stderr, total=path.stat().st_size, what=what)
         with path.open("rb") as file:
             lines = mark_files.read(file, mark_files.form_of(path.name))
             for told_so_far in import_lines(lines, **options):

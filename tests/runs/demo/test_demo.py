@@ -1,6 +1,7 @@
 """The demo through the real engine: a few of its cases, and all of it taken away again."""
 
 import io
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,12 +13,14 @@ from django.test import Client
 from django.utils import timezone
 
 from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen
-from runs.demo import making, story
+from runs.demo import making, pipelines, story
 from runs.demo.alone import AlreadyAtIt, alone
 from runs.demo.removal import remove
 from runs.demo.runs import demo_runs, progress
 from runs.models import Pipeline, PipelineVersion, QueueItem, Run, Step
 from tests import factories
+from tests.at_once import at_once
+from tests.services import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -141,9 +144,30 @@ def test_it_can_be_made_again_after_it_was_removed() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_whoever_makes_it_stops_when_it_is_removed() -> None:
-    from runs.demo import pipelines
-
     assert making.make(now=timezone.now(), told=lambda made: pipelines.take_away() and None if made == 2 else None) == 2
+
+
+def test_removing_stops_one_who_had_only_just_begun_to_make_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored, begun = threading.Event(), threading.Event()
+
+    def make() -> None:
+        with alone():
+            begun.set()
+            assert stored.wait(timeout=20)
+            pipelines.stored(now=timezone.now())
+            wait_until(lambda: not pipelines.is_wanted(), what="being told to stop")
+
+    def take_away() -> list[str]:
+        begun.wait(timeout=20)
+        taken = real()
+        stored.set()
+        return taken
+
+    real = pipelines.take_away
+    monkeypatch.setattr(pipelines, "take_away", take_away)
+    at_once(make, remove)
+    assert not PipelineVersion.objects.exists()
+    assert not Pipeline.objects.exists()
 
 
 def test_nobody_makes_it_twice_at_once() -> None:
