@@ -37,7 +37,7 @@ def start(state: RunState, plan: Plan, *, now: datetime) -> None:
         otherwise=_not_ours,
     )
     begun = events.event(state.run.id, "run.started", "A worker took the run.", now=now)
-    _write(state, plan, [started], [begun], now)
+    _write(state, plan, [started, *_rest(state, plan, now)], [begun], now)
 
 
 def step(state: RunState, plan: Plan, writes: Sequence[Statement], told: Sequence[RunEvent], *, now: datetime) -> None:

@@ -150,6 +150,19 @@ def test_a_when_that_cannot_be_evaluated_fails_by_name(pipelines):
     assert "nothing" in run.reason
 
 
+def test_a_run_that_ends_before_any_step_begins_is_over_at_once(pipelines):
+    """Not only when the sweeper finds it later, with its end told twice."""
+    pipelines.write("broken", step(when="data.x == 1"), context_template={"include": ["data"]})
+    pipelines.write("idle", step(when="summary == 'no'"))
+
+    broken, idle = pipelines.run("broken", data={}), pipelines.run("idle")
+
+    assert (broken.status, broken.reason) == ("failed", "look failed: data.x is missing")
+    assert idle.status == "completed"
+    assert idle.completed_at is not None
+    assert idle.events.filter(kind="run.ended").count() == 1
+
+
 def test_a_missing_name_in_a_prompt_renders_empty_and_warns(pipelines, tmp_path):
     log = tmp_path / "log"
     pipelines.write("warn", step("a"), step("b", prompt_template="[{{ steps.a.nothing }}]", agent={"log": str(log)}))
