@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from calibration.storable import storable
 from runs.importing import records
+from runs.importing.shown import shown
 from runs.pipelines.problems import field_path
 
 LINE_BYTES = 50_000_000
@@ -42,12 +43,14 @@ def _skip_line(file: IO[bytes], raw: bytes) -> None:
 def _run(raw: bytes, number: int) -> records.Run | Problem:
     try:
         # Made storable first: what Python writes (lone surrogates, NaN) and pydantic refuses to read comes in as text.
-        told = json.dumps(storable(json.loads(raw)))
+        told = json.dumps(storable(json.loads(raw.decode())))
+    except UnicodeDecodeError as error:
+        return Problem(number, f"not UTF-8 (byte {error.start + 1} of the line)")
     except (ValueError, RecursionError) as error:
         return Problem(number, f"not JSON: {str(error)[:200]}")
     try:
         return records.Run.model_validate_json(told)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = field_path(first["loc"])
+        where = shown(field_path(first["loc"]), most=200)
         return Problem(number, f"{where}: {first['msg']}" if where else first["msg"])

@@ -4,6 +4,7 @@ Older files lack newer columns: what is not there is null in every row.
 """
 
 import sqlite3
+import stat
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,8 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         """Raises NotVectorStep, or OSError for a file that is not there."""
-        path.stat()
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise NotVectorStep("it is no file")
         self._connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
         self._connection.row_factory = sqlite3.Row
         self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -101,8 +103,12 @@ class Source:
             "pipeline_runs", "pipeline_steps", "step_feedback", "run_feedback", "step_prompt_versions",
             "agent_version_snapshots",
         )  # fmt: skip
-        found = {name: self._connection.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
-        return {name: dict.fromkeys(_quotable(row["name"]) for row in rows) for name, rows in found.items() if rows}
+        # Views apart: their rows have no number to go by, and what they compute may have no end.
+        tables = {
+            row["name"] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+        found = {name: self._connection.execute(f"PRAGMA table_info({name})") for name in names if name in tables}
+        return {name: dict.fromkeys(_quotable(row["name"]) for row in rows) for name, rows in found.items()}
 
     def _refuse_others(self) -> None:
         for table, columns in NEEDED.items():

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from runs.importing import records
+from runs.importing.shown import shown
 from runs.importing.vectorstep import cells
 from runs.importing.vectorstep.database import Row, Source
 from runs.importing.vectorstep.steps import ENDS, UNFINISHED, lost_numbers, step_fields
@@ -17,6 +18,8 @@ from runs.pipelines.problems import field_path
 RUN_ENDS = {"completed", "stopped", "escalated", "aborted", "failed", "cancelled"}
 INTERRUPTED = "It was interrupted where it came from."
 OUTCOMES = {"correct", "partial", "incorrect"}
+CELL_CHARS = 50_000_000  # PostgreSQL refuses JSON of a few hundred megabytes, and one such cell would end the import
+_REASONS = 50
 
 
 @dataclass
@@ -29,15 +32,16 @@ class Skipped:
     def note(self, kind: str, reason: str, which: str, *, times: int = 1) -> None:
         if times > 0:
             self.counts[kind, reason] += times
-            self.first.setdefault((kind, reason), which)
+            self.first.setdefault((kind, reason), shown(which))
 
     def sentences(self) -> list[str]:
         """Most frequent first."""
         told = []
-        for (kind, reason), times in self.counts.most_common():
+        for (kind, reason), times in self.counts.most_common(_REASONS):
             first = self.first[kind, reason]
             told.append(f"{times:,} {kind} left out: {reason}{f' (first: {first})' if first else ''}")
-        return told
+        rest = sum(sorted(self.counts.values(), reverse=True)[_REASONS:])
+        return [*told, f"{rest:,} more left out, for other reasons"] if rest else told
 
 
 class Reader:
@@ -76,7 +80,8 @@ class Reader:
         self, row: Row, steps: Sequence[Row], on_steps: Mapping[str, Sequence[Row]], on_run: Sequence[Row]
     ) -> records.Run | None:
         which, status = cells.text(row["id"]), cells.text(row["status"])
-        if (reason := _why_not(status, RUN_ENDS | {"interrupted"})) or not which:
+        reason = _why_not(status, RUN_ENDS | {"interrupted"}) or _too_large(row)
+        if reason or not which:
             self.skipped.note("runs", reason or "it has no id", which)
             return None
         at = cells.moment(row["triggered_at"])
@@ -106,7 +111,7 @@ class Reader:
 
     def _step(self, row: Row, feedback: Sequence[Row]) -> records.Step | None:
         which = cells.text(row["id"])
-        if reason := _why_not(cells.text(row["status"]), ENDS):
+        if reason := _why_not(cells.text(row["status"]), ENDS) or _too_large(row):
             self.skipped.note("steps", reason, which)
             return None
         fields = step_fields(row)
@@ -172,6 +177,11 @@ def _why_not(status: str, ends: set[str]) -> str:
     if status in ends:
         return ""
     return "it had not ended" if status in UNFINISHED else f"{status[:40]!r} is no status that is known"
+
+
+def _too_large(row: Row) -> str:
+    large = next((name for name, cell in row.items() if isinstance(cell, str | bytes) and len(cell) > CELL_CHARS), None)
+    return f"its {shown(large)} is longer than {CELL_CHARS:,} characters" if large else ""
 
 
 def _problem(error: ValidationError) -> str:

@@ -50,7 +50,8 @@ class Command(BaseCommand):
                 if not check:
                     store(runs, stored, now=now)
                     keep_templates(runs)
-                progress.at(file.tell())
+                if file.seekable():  # a pipe does not tell how far it is
+                    progress.at(file.tell())
         progress.end()
         for sentence in [f"{read:,} runs can be read."] if check else stored.sentences():
             self.stdout.write(sentence)

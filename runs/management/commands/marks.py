@@ -63,6 +63,8 @@ class Command(BaseCommand):
             self.stdout.write(sentence)
 
     def _run(self, path: Path, what: str, **options: Any) -> Outcome:
+        if not path.is_file() and path.exists():
+            raise CommandError(f"{path} is no file, and this reads it twice: first to check it")
         told = Outcome()
         progress = Progress(self.stderr, total=path.stat().st_size, what=what)
         with path.open("rb") as file:

@@ -1,4 +1,7 @@
 import itertools
+import json
+import os
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -126,6 +129,7 @@ def test_what_has_no_confidence_is_no_sample_and_a_mark_on_it_is_told(tmp_path: 
         ("[" * 50_000, "not JSON"),
         ({"id": "one"}, "pipeline: Field required"),
         (a_run(id=""), "id: String should have at least 1 character"),
+        (a_run(**{"\x1b[2J": 1}), "\\x1b[2J: Extra inputs are not permitted"),
         (a_run(extra=1), "extra: Extra inputs are not permitted"),
         (a_run(status="running"), "status: Input should be"),
         (a_run(triggered_at="soon"), "triggered_at: Input should be a valid datetime"),
@@ -152,6 +156,28 @@ def test_a_line_that_cannot_be_read_is_named_and_the_others_come_in(
     out = capsys.readouterr().out
     assert "line 3: " in out
     assert reason in out
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+def test_a_file_in_another_encoding_is_refused_whole(tmp_path: Path, capsys: Any, encoding: str) -> None:
+    file = tmp_path / "history.jsonl"
+    rows = "\n".join(json.dumps(a_run(name, summary="é"), ensure_ascii=False) for name in ("one", "two"))
+    file.write_bytes(rows.encode(encoding))
+    with pytest.raises(CommandError, match="2 lines left out"):
+        call_command("import_history", str(file))
+    assert not Run.objects.exists()
+    assert encoding == "utf-16-le" or "line 1: not UTF-8 (byte" in capsys.readouterr().out
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    rows = written(tmp_path, *[a_run(f"run-{n}") for n in range(101)]).read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(rows,))
+    writer.start()
+    call_command("import_history", str(pipe))
+    writer.join()
+    assert Run.objects.count() == 101
 
 
 def test_hostile_texts_are_stored_so_that_a_database_takes_them(tmp_path: Path) -> None:

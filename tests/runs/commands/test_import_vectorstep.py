@@ -1,3 +1,6 @@
+import contextlib
+import os
+import sqlite3
 import uuid
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +13,9 @@ from django.urls import reverse
 
 from calibration.models import AgentVersion, Mark, PromptVersion, Sample, Tally
 from calibration.resolving import resolve_all
+from runs.importing.vectorstep import reading
 from runs.models import QueueItem, Run, RunEvent, Signal, Step
-from tests.runs.importing.other import OLD_TABLES, REPORT, Other
+from tests.runs.importing.other import OLD_TABLES, REPORT, TABLES, Other
 from tests.runs.marked import label
 
 pytestmark = pytest.mark.django_db
@@ -258,6 +262,49 @@ def test_a_file_that_is_no_database_of_a_vectorstep_is_refused(tmp_path: Path, c
     with pytest.raises(CommandError, match="cannot be imported"):
         call_command("import_vectorstep", str(file))
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "place"
+    place.mkdir() if kind == "folder" else os.mkfifo(place)
+    with pytest.raises(CommandError, match="cannot be imported: it is no file"):
+        call_command("import_vectorstep", str(place))
+
+
+def test_views_in_place_of_tables_are_refused(tmp_path: Path) -> None:
+    """One may have rows without end, or without the numbers by which rows are read."""
+    path = tmp_path / "views.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for table, columns in TABLES.items():
+            values = ", ".join(f"n AS {name}" for name in columns)
+            endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+            connection.execute(f"CREATE VIEW {table} AS {endless} SELECT {values}, n AS rowid FROM r")
+    with pytest.raises(CommandError, match="it has not pipeline_runs"):
+        call_command("import_vectorstep", str(path))
+
+
+def test_a_cell_that_no_database_takes_leaves_out_its_row_alone(
+    other: Other, bring_in: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "CELL_CHARS", 1_000)
+    run = other.run()
+    other.step(run, raw_output="x" * 1_001)
+    other.step(run, step_name="good", raw_output="x" * 1_000)
+    other.run(raw_payload="x" * 1_001)
+    out = bring_in()
+    assert "1 steps left out: its raw_output is longer than 1,000 characters" in out
+    assert "1 runs left out: its raw_payload is longer than 1,000 characters" in out
+    assert Step.objects.get().name == "good"
+
+
+def test_what_a_file_says_cannot_steer_the_terminal_nor_flood_it(other: Other, bring_in: Any) -> None:
+    other.run(id="\x1b[2J" + "x" * 1_000, status="running")
+    for number in range(60):
+        other.run(status=f"odd{number}")
+    out = bring_in()
+    assert f"(first: \\x1b[2J{'x' * 56}…)" in out
+    assert "11 more left out, for other reasons" in out
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,9 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, conten
     with pytest.raises(CommandError) as raised:
         run("import", tmp_path / name)
     assert complaint in str(raised.value)
+
+
+def test_a_pipe_is_refused_at_once_since_it_can_be_read_only_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "marks.csv")
+    with pytest.raises(CommandError, match="is no file"):
+        run("import", tmp_path / "marks.csv")
