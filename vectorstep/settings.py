@@ -195,7 +195,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # A form that holds a payload: every byte of it may be written as three, and there are other fields.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 3 * SERVICE.limits.payload_bytes + 100_000
+# At least a file of marks that was checked (runs/views/mark_exchange.py), however small payloads may be.
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(3 * SERVICE.limits.payload_bytes, 3_000_000) + 100_000
 
 # API --------------------------------------------------------------------------------------------
 

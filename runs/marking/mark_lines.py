@@ -44,7 +44,7 @@ def understood(line: Line, *, now: datetime) -> Said:
         number=line.number,
         outcome=_one_of(values, "outcome", Outcome.values),
         note=_text(values, "note", NOTE_CHARS),
-        marker=_text(values, "marker", NAME_CHARS).strip() or None,
+        marker=_marker(values),
         made_at=_given(values, "made_at", lambda text: _moment(text, now)),
         undone_at=_given(values, "undone_at", lambda text: _moment(text, now)),
         was_blind=_given(values, "was_blind", _truth),
@@ -75,6 +75,13 @@ def _text(values: Mapping[str, Any], name: str, limit: int) -> str:
     if len(text) > limit:
         raise BadValue(f"{name}: longer than {limit:,} characters")
     return text
+
+
+def _marker(values: Mapping[str, Any]) -> str | None:
+    name = _text(values, "marker", NAME_CHARS).strip()
+    if not name.isprintable():
+        raise BadValue(f"marker: expected a printable name, not {ascii(name[:50])}")
+    return name or None
 
 
 def _given(values: Mapping[str, Any], name: str, understand: Callable[[Any], Any]) -> Any:

@@ -176,6 +176,7 @@ def test_labels_and_tallies_stay_what_a_fresh_resolution_gives() -> None:
         ({"outcome": 1}, "outcome: expected text, not int"),
         ({"note": "x" * 10_001}, "note: longer than 10,000 characters"),
         ({"note": ["x"]}, "note: expected text, not list"),
+        ({"marker": "\u202eevil\x1b[2J"}, "marker: expected a printable name, not '\\u202eevil\\x1b[2J'"),
         ({"marker": "x" * 151}, "marker: longer than 150 characters"),
         ({"made_at": "yesterday"}, "made_at: expected a time such as 2026-01-31T12:00:00Z, not 'yesterday'"),
         ({"made_at": 5}, "made_at: expected a time"),
