@@ -1,9 +1,7 @@
-from django.urls import path, register_converter
+from django.urls import path
 
-from insights.converters import NameConverter
+import runs.views.converters  # noqa: F401 (makes <name:...> known)
 from insights.views import agents, agreement, answers, home, page, pipelines, prompts, samples, step, steps
-
-register_converter(NameConverter, "name")
 
 # A name may hold slashes: what follows a name comes before the name alone.
 urlpatterns = [

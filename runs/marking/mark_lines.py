@@ -80,7 +80,7 @@ def _text(values: Mapping[str, Any], name: str, limit: int) -> str:
 def _marker(values: Mapping[str, Any]) -> str | None:
     name = _text(values, "marker", NAME_CHARS).strip()
     if not name.isprintable():
-        raise BadValue(f"marker: expected a printable name, not {ascii(name[:50])}")
+        raise BadValue(f"marker: expected a printable name, not {name[:50]!a}")
     return name or None
 
 

@@ -1,6 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+import runs.views.converters  # noqa: F401 (makes <name:...> known)
 from runs.views import (
     demo,
     feedback,
@@ -67,6 +68,6 @@ urlpatterns = [
     path("ui/marking-queue/<uuid:step_id>/text/<slug:part>", marking_texts.text, name="ui-marking-text"),
     path("ui/pipelines", pipelines_list.pipelines, name="ui-pipelines"),
     path("ui/pipelines/reload", pipeline_actions.reload, name="ui-pipelines-reload"),
-    path("ui/pipelines/<path:name>/run", pipeline_actions.run_now, name="ui-pipeline-run"),
-    path("ui/pipelines/<path:name>", pipeline_page.pipeline, name="ui-pipeline"),
+    path("ui/pipelines/<name:name>/run", pipeline_actions.run_now, name="ui-pipeline-run"),
+    path("ui/pipelines/<name:name>", pipeline_page.pipeline, name="ui-pipeline"),
 ]
