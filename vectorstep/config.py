@@ -10,27 +10,42 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from calibration.binning import bins_of
 from runs import redaction
 from runs.variables import NotSet, expanded
 from vectorstep.env import BadEnvironment
 
+# Pages and answers list every bin; narrower ones would hold next to nothing.
+MOST_BINS = 1000
+A_WEEK = 7 * 24 * 60
+
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def no_truth_for_a_number(cls, given: Any) -> Any:
+        """``n_min: yes`` is a slip of the pen, not a 1."""
+        for name, value in given.items() if isinstance(given, dict) else ():
+            field = cls.model_fields.get(name)
+            if isinstance(value, bool) and field is not None and field.annotation is not bool:
+                raise ValueError(f"{name}: expected a value, not {str(value).lower()}")
+        return given
+
 
 class Calibration(Section):
-    n_min: int = Field(20, ge=1)
+    n_min: int = Field(20, ge=1, le=1_000_000)
     bin_width: float = Field(0.1, gt=0, le=1)
     evidence: Literal["all", "production"] = "all"
 
     @field_validator("bin_width")
     @classmethod
     def divides_one(cls, width: float) -> float:
-        bins_of(width)
+        if bins_of(width) > MOST_BINS:
+            raise ValueError(f"bin_width must divide 1 into at most {MOST_BINS} bins, which {width!r} does not")
         return width
 
 
@@ -69,7 +84,7 @@ class Marking(Section):
     """``second_opinion_share``: of the marked steps, how many are offered to a second marker."""
 
     second_opinion_share: float = Field(0.0, ge=0, le=1)
-    hold_minutes: float = Field(10.0, gt=0)
+    hold_minutes: float = Field(10.0, gt=0, le=A_WEEK)
 
 
 class Service(Section):

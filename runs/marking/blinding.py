@@ -29,7 +29,12 @@ def blinded(value: Any) -> Any:
     if isinstance(value, str):
         return without_certainty(value)
     if isinstance(value, dict):
-        return {name: HIDDEN if _NAME.search(name) else blinded(item) for name, item in value.items()}
+        return {name: HIDDEN if _tells(name, value) else blinded(item) for name, item in value.items()}
     if isinstance(value, list):
         return [blinded(item) for item in value]
     return value
+
+
+def _tells(name: str, among: dict[str, Any]) -> bool:
+    """Beside a claim, ``supported`` is a verdict; anywhere else it may be the very answer that is judged."""
+    return bool(_NAME.search(name)) or (name == "supported" and "claim" in among)

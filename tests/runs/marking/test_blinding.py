@@ -53,3 +53,11 @@ def test_a_megabyte_is_searched_at_once(piece: str) -> None:
     begun = time.perf_counter()
     without_certainty(text)
     assert time.perf_counter() - begun < 2
+
+
+def test_a_verdict_beside_a_claim_goes_and_an_answer_of_that_name_stays() -> None:
+    answer = {"supported": True, "reasoning": {"claims": [{"claim": "The disk is full.", "supported": False}]}}
+    assert blinded(answer) == {
+        "supported": True,
+        "reasoning": {"claims": [{"claim": "The disk is full.", "supported": HIDDEN}]},
+    }
