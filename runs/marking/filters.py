@@ -1,10 +1,10 @@
 """The marking queue's filters, as they stand in a query string."""
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
 from django.http import QueryDict
@@ -17,6 +17,7 @@ from runs.models import QueueItem
 from runs.models.run import STAGES
 
 NAMES = ("pipeline", "step", "agent", "team", "stage", "label", "age")
+_PLURALS = {"pipeline": "pipelines", "step": "steps", "agent": "agents", "team": "teams"}  # as in Known
 ORDERS = (Order.OLDEST, Order.NEWEST, Order.USEFUL, Order.RANDOM)
 UNLABELLED = "none"
 LABELS = {
@@ -58,6 +59,9 @@ class QueueFilters:
             chosen["label_source"] = "" if self.label == UNLABELLED else self.label
         if by_index:
             items = items.filter(**chosen)
+            if chosen.get("label_source"):
+                # Written out, since PostgreSQL must see that the index of labelled items holds all that is wanted.
+                items = items.exclude(label_source=Func(template="''", output_field=TextField()))
         else:
             items = items.filter(*(Exact(_in_no_index(column), value) for column, value in chosen.items()))
         return items.filter(AGES[self.age][1](now)) if self.age else items
@@ -68,13 +72,18 @@ def _in_no_index(column: str) -> Coalesce:
     return Coalesce(F(column), Value(""), output_field=TextField())
 
 
-def parse(query: QueryDict, names: Known | None = None, *, beside: Sequence[str] = ()) -> QueueFilters:
+def parse(query: QueryDict, names: Callable[[], Known] = known, *, beside: Sequence[str] = ()) -> QueueFilters:
     """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values.
 
-    ``beside`` are the other parameters of the page, which it checks itself. Without ``names`` they are looked up.
+    ``beside`` are the other parameters of the page, which it checks itself. ``names`` is asked only where a
+    filter by name is set.
     """
     values, problems = filtering.read(query, (*NAMES, *beside))
-    problems += filtering.unknown(values, allowed(names or known()))
+    by_name = {name: values[name] for name, plural in _PLURALS.items() if values[name]}
+    if by_name:
+        found = names()
+        problems += filtering.unknown(by_name, {name: getattr(found, _PLURALS[name]) for name in by_name})
+    problems += filtering.unknown(values, {"stage": STAGES, "label": LABELS, "age": AGES})
     if problems:
         raise BadFilter(problems)
     return QueueFilters(**{name: values[name] for name in NAMES})
@@ -85,16 +94,3 @@ def parse_order(query: QueryDict) -> Order:
     if problems := filtering.unknown({"order": query.get("order", "")}, {"order": ORDERS}):
         raise BadFilter(problems)
     return Order(query.get("order") or Order.OLDEST)
-
-
-def allowed(names: Known) -> Mapping[str, Collection[str]]:
-    """What each filter may be."""
-    return {
-        "pipeline": names.pipelines,
-        "step": names.steps,
-        "agent": names.agents,
-        "team": names.teams,
-        "stage": STAGES,
-        "label": LABELS,
-        "age": AGES,
-    }

@@ -14,7 +14,7 @@ from runs.marking import counting
 from runs.marking.counting import Count
 from runs.marking.filters import QueueFilters
 from runs.marking.holds import for_person
-from runs.marking.names import distinct
+from runs.marking.names import count_pipelines
 from runs.models import QueueItem
 
 PAGE = 20
@@ -87,7 +87,7 @@ def cards() -> Cards:
     newest = list(sources[:COVERAGE_OF])
     marked = newest.count(LabelSource.STEP_MARK)
     return Cards(
-        pipelines=len(distinct(QueueItem, "pipeline")),
+        pipelines=count_pipelines(),
         runs=counting.upto(waiting.values("run_id").distinct(), CARD_CAP),
         steps=counting.upto(waiting, CARD_CAP),
         coverage=marked / len(newest) if newest else None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -29,10 +29,13 @@ ORDERS = {
 
 @dataclass(frozen=True)
 class Asked:
-    """By whom, and which of all there is; ``marked`` is the mark made just before, whose facts are shown."""
+    """By whom, and which of all there is; ``marked`` is the mark made just before, whose facts are shown.
+
+    ``known`` looks the names up when it is first asked: most pages need none.
+    """
 
     by: User
-    known: Known
+    known: Callable[[], Known]
     order: str
     filters: QueueFilters
     marked: int | None = None
@@ -62,7 +65,7 @@ class Asked:
 def read(request: HttpRequest) -> Asked:
     """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values."""
     assert isinstance(request.user, User)  # every marking page asks for a role
-    names = known()
+    names = cache(known)
     problems: list[str] = []
     filters, order = QueueFilters(), Order.OLDEST
     try:

@@ -15,7 +15,7 @@ KNOWN = names.Known(pipelines=["checkout"], steps=["look", "decide"], agents=["c
 
 
 def parse(text, **given):
-    return filters.parse(QueryDict(text), KNOWN, **given)
+    return filters.parse(QueryDict(text), lambda: KNOWN, **given)
 
 
 def test_everything_at_once():
@@ -69,6 +69,14 @@ def test_orders():
     with pytest.raises(BadFilter) as refused:
         filters.parse_order(QueryDict("order=best"))
     assert str(refused.value) == "order “best” is not known. Allowed: oldest, newest, useful, random."
+
+
+@pytest.mark.django_db
+def test_names_are_looked_up_only_where_they_are_asked_for_and_at_once(django_assert_num_queries):
+    with django_assert_num_queries(0):
+        filters.parse(QueryDict("stage=testing&label=none&age=7d"))
+    with django_assert_num_queries(1), pytest.raises(BadFilter):
+        filters.parse(QueryDict("pipeline=a&step=b&agent=c&team=d"))
 
 
 @pytest.mark.django_db
