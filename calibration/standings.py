@@ -24,30 +24,33 @@ class Standing(NamedTuple):
 
 
 def standings(places: Collection[Place], *, bin_width: float, evidence: Evidence = "all") -> dict[Place, Standing]:
-    """What the gate would find in each of these bins. One query if a bin is made of whole percents, else one for each.
+    """What the gate would find in each of these bins. One query if tallies make up the bins, else one for each.
 
     Raises ValueError for a width that does not divide 1, or unknown evidence.
     """
-    per_bin, odd = divmod(tallies.PERCENTS, binning.bins_of(bin_width))
-    if odd:
+    bins = binning.bins_of(bin_width)
+    grain = tallies.grain_of(bins)
+    if grain is None:
         return {place: _looked_up(place, bin_width, evidence) for place in places}
     if evidence not in STAGES:
         raise ValueError(f"evidence: expected all or production, not {evidence!r}")
     found = dict.fromkeys(places, Standing(0, None))
-    found.update(_tallied(places, per_bin, STAGES[evidence]) if places else {})
+    found.update(_tallied(places, grain, grain.parts // bins, STAGES[evidence]) if places else {})
     return found
 
 
-def _tallied(places: Collection[Place], per_bin: int, stages: tuple[str, ...]) -> dict[Place, Standing]:
+def _tallied(
+    places: Collection[Place], grain: tallies.Grain, per_bin: int, stages: tuple[str, ...]
+) -> dict[Place, Standing]:
     wanted = ", ".join(["(%s, %s, %s)"] * len(places))
     sql = f"""
         WITH wanted(bucket_id, first, below) AS (VALUES {wanted})
         SELECT wanted.bucket_id, wanted.first, SUM(tally.n), SUM(tally.label_ppm)
-        FROM wanted JOIN calibration_tally AS tally ON tally.bucket_id = wanted.bucket_id
+        FROM wanted JOIN {grain.table} AS tally ON tally.bucket_id = wanted.bucket_id
           AND tally.stage IN ({", ".join(["%s"] * len(stages))})
-          AND tally.percent >= wanted.first AND tally.percent < wanted.below
+          AND tally.{grain.column} >= wanted.first AND tally.{grain.column} < wanted.below
         GROUP BY wanted.bucket_id, wanted.first
-    """  # noqa: S608 (placeholders only)
+    """  # noqa: S608 (names of our own tables and placeholders)
     edges = [(place.bucket_id, place.bin * per_bin, (place.bin + 1) * per_bin) for place in places]
     with connection.cursor() as cursor:
         cursor.execute(sql, [*(value for edge in edges for value in edge), *stages])

@@ -21,6 +21,6 @@ class Count:
 
 
 def upto(rows: QuerySet[Any], cap: int) -> Count:
-    """How many rows, exactly up to ``cap``."""
-    found = rows.order_by()[: cap + 1].count()
+    """How many rows, exactly up to ``cap``: the first of them in the order given, which decides the index walked."""
+    found = rows[: cap + 1].count()
     return Count(min(found, cap), more=found > cap)

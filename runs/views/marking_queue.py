@@ -68,14 +68,15 @@ def _next_page(found: Groups, asked: Asked) -> str:
 
 def _items(filters: queue_filters.QueueFilters, now: dt.datetime) -> Sequence[QueueItem]:
     """Those of one step that have waited longest."""
-    items = filters.apply(QueueItem.objects.select_related("run", "held_by"), now=now)
+    oldest = filters.apply(QueueItem.objects.all(), now=now).order_by("finished_at", "step_id").values("pk")[:ITEMS]
+    items = QueueItem.objects.filter(pk__in=oldest).select_related("run", "held_by")
     shown = ("name", "group", "label_source", "is_replay", "finished_at", "held_until", "held_by__username",
              "run__summary")  # fmt: skip
-    return list(items.only(*shown).order_by("finished_at", "step_id")[:ITEMS])
+    return list(items.only(*shown).order_by("finished_at", "step_id"))
 
 
 def _choices(asked: Asked) -> list[dict[str, Any]]:
-    names = asked.known
+    names = asked.known()
     options: list[tuple[str, str, list[tuple[str, str]]]] = [
         ("pipeline", "Pipeline", [(name, name) for name in names.pipelines]),
         ("step", "Step", [(name, name) for name in names.steps]),

@@ -21,7 +21,7 @@ def marked(bucket, confidence, outcome, **given):
     mark_sample(sample_id=record(bucket, confidence, **given), by=person(), outcome=outcome, via="api", now=NOW)
 
 
-@pytest.mark.parametrize("width", [0.1, 0.125])  # from the tallies; from the samples
+@pytest.mark.parametrize("width", [0.1, 0.05, 0.125])  # from tallies of tenths, of percents; from the samples
 def test_each_bin_has_its_own_labels_and_no_others(width):
     one, other = key(), key(step="other")
     for outcome in ("correct", "correct", "partial", "incorrect"):
