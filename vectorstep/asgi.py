@@ -13,6 +13,7 @@ from django.core.asgi import get_asgi_application
 from django.core.wsgi import get_wsgi_application
 
 from vectorstep.in_threads import InThreads
+from vectorstep.settled import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "vectorstep.settings")
 
@@ -41,3 +42,4 @@ async def by_kind(scope: Scope, receive: Callable[[], Awaitable[Any]], send: Cal
 
 
 application = BodyLimit(by_kind, limit_of=limit_of)
+settle()

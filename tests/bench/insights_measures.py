@@ -1,4 +1,4 @@
-"""What the pages of Insights cost: the overview of steps, the page of one, the runs behind a bin, agreement."""
+"""What the overview and Insights cost: all steps, the page of one, the runs behind a bin, agreement."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,11 @@ def measures() -> Sequence[Measure]:
     def behind(number: int, **query: object) -> None:
         get(f"/ui/insights/samples?{urlencode({'bucket': one(buckets, number), **query})}")
 
+    def overview(period: str) -> Measure:
+        return Measure(f"overview, {period}", 100, lambda _: get(f"/ui/?period={period}"), times=50)
+
     return [
+        *map(overview, ("24h", "7d", "30d", "all")),
         Measure("Insights, all steps", 100, lambda _: get("/ui/insights/steps"), times=50),
         Measure("Insights, steps of one stage", 100, lambda _: get("/ui/insights/steps?stage=production"), times=50),
         Measure("Insights, one step", 80, lambda number: get(f"/ui/insights/steps/{one(steps, number)}")),
