@@ -132,7 +132,7 @@ def read(*, bucket_ids: Iterable[int] | None, stages: Sequence[str], bins: int) 
 
 def standings(*, stages: Sequence[str], bins: int, n_min: int) -> Mapping[int, Standing]:
     """How each bucket with a label stands, for putting very many in an order. One query, one row per bucket."""
-    far = f"CASE WHEN n >= %s THEN ABS(confidence_ppm - label_ppm) * 1.0 / n / {MILLION} ELSE 0.0 END"
+    far = f"CASE WHEN n >= %s THEN CAST(ABS(confidence_ppm - label_ppm) AS DOUBLE PRECISION) / n / {MILLION} ELSE 0 END"
     sql = f"""
         SELECT bucket_id, CAST(SUM(n) AS BIGINT), SUM(CASE WHEN n >= %s THEN 1 ELSE 0 END), MAX({far})
         FROM ({_grouped(f"stage IN ({_holes(len(stages))})", bins, ("n", "label_ppm", "confidence_ppm"))}) AS bins
