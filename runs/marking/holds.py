@@ -51,7 +51,7 @@ def hold(step_id: UUID, by: User, now: datetime, *, instead_of: UUID | None = No
 
 def let_go(*, step_id: UUID, by: User) -> None:
     """Free a step that ``by`` holds; one that they do not hold stays as it is."""
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         QueueItem.objects.filter(pk=step_id, held_by=by).update(held_by=None, held_until=None)
 
 

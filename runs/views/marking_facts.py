@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibration.models import Mark, Sample
+from django.db.models import OuterRef, Subquery
+
+from calibration.models import LabelSource, Mark, Sample
 from runs.models import Step
 from runs.trust.narrative import narrative, percents, verdict
 from runs.views.marking_trail import Stop
@@ -36,9 +38,14 @@ def own_mark(mark_id: int, user: Any) -> Mark | None:
 
 def facts_of(step_id: uuid.UUID, *, own: Mark | None, marks: Sequence[Mark], stop: Stop) -> Facts | None:
     """None for a step that is gone or has no sample."""
-    step = Step.objects.filter(id=step_id).only("id", "name", "run_id", "status", "trust_report").first()
-    sample = Sample.objects.filter(id=step_id).only("label", "label_source").first()
-    if step is None or sample is None:
+    sample = Sample.objects.filter(pk=OuterRef("pk"))
+    step: Any = (
+        Step.objects.filter(id=step_id)
+        .only("id", "name", "run_id", "status", "trust_report")
+        .annotate(label=Subquery(sample.values("label")), label_source=Subquery(sample.values("label_source")))
+        .first()
+    )
+    if step is None or step.label_source is None:
         return None
     report = step.trust_report or None
     big = percents(report)(report["combined_trust"]) if report and report.get("combined_trust") is not None else ""
@@ -50,7 +57,7 @@ def facts_of(step_id: uuid.UUID, *, own: Mark | None, marks: Sequence[Mark], sto
         verdict=verdict(report).removeprefix(f"{big} ") if report else "",
         sentences=narrative(report) if report else [],
         others=[other for other in marks if other.is_current and other.by_id != by],
-        label=sample.label,
-        label_source=sample.get_label_source_display() if sample.label_source else "",
+        label=step.label,
+        label_source=LabelSource(step.label_source).label if step.label_source else "",
         why=stop.bin_reason,
     )

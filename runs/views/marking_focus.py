@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from calibration.models import LabelSource, Mark, Sample
+from calibration.models import LabelSource, Mark
 from runs.access.preferences import preference_of
 from runs.access.roles import role_required
 from runs.marking import offers
@@ -52,9 +52,8 @@ class Standing:
 @asked
 def focus(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     now = timezone.now()
-    step = marking_work.steps(step_id).first()
-    sample = Sample.objects.filter(id=step_id).only("is_replay").first()
-    if step is None or sample is None:
+    step: Any = marking_work.steps(step_id).first()
+    if step is None or step.is_replay is None:
         raise Http404
     stop = marking_trail.visit(request.session, step_id)
     standing = _standing(step_id, user=asked.by, now=now)
@@ -65,7 +64,7 @@ def focus(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResp
     context = {
         "now": now,
         "asked": asked,
-        "work": marking_work.work_of(step, is_replay=sample.is_replay, blind=blind),
+        "work": marking_work.work_of(step, blind=blind),
         "standing": standing,
         "stop": stop,
         "blind": blind,

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
+from calibration.models import Sample
 from runs.marking.blinding import blinded, without_certainty
 from runs.models import Run, Step
 from runs.views import run_reads, trace_events
@@ -74,13 +75,18 @@ class Work:
 
 
 def steps(step_id: uuid.UUID) -> "QuerySet[Step]":
-    """The step with its run and the beginnings of its long texts; its trace while that is not too large to show."""
+    """The step with its run and the beginnings of its long texts; its trace while that is not too large to show.
+
+    ``is_replay`` is its sample's, None without one.
+    """
     found = run_reads.with_heads(Step.objects.filter(id=step_id)).select_related("run")
     small = run_reads.small_json("agent_trace", TRACE_INLINE)
-    return found.defer(*run_reads.HEAVY_STEP, "run__context", "run__payload").annotate(small_trace=small)
+    return found.defer(*run_reads.HEAVY_STEP, "run__context", "run__payload").annotate(
+        small_trace=small, is_replay=Subquery(Sample.objects.filter(pk=OuterRef("pk")).values("is_replay"))
+    )
 
 
-def work_of(step: Any, *, is_replay: bool, blind: bool) -> Work:
+def work_of(step: Any, *, blind: bool) -> Work:
     """What is to be judged (``step`` from ``steps``). Blind, no score, verdict or supported flag gets to the page."""
     run: Run = step.run
     shown, cut = _fields(step.answer, step.answer_summary, blind=blind)
@@ -94,7 +100,7 @@ def work_of(step: Any, *, is_replay: bool, blind: bool) -> Work:
         run_id=run.id,
         run_summary=run.summary,
         finished_at=step.completed_at,
-        is_replay=is_replay,
+        is_replay=step.is_replay,
         asked=_asked(step, blind=blind),
         asked_cut=(step.prompt_chars or 0) > len(step.prompt_head or ""),
         fields=shown,
