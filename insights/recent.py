@@ -9,17 +9,23 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from calibration.models import Bucket, Sample
+from insights.bucket_use import recency
 from runs.models import Step
 
 MOST_BUCKETS = 20
 ANSWERS = 400  # that a page about a step looks at
 
 
+def with_last_seen(buckets: "QuerySet[Bucket]") -> "QuerySet[Any]":
+    """In no order, each with ``seen``: when its newest sample was observed, None without any."""
+    newest = Sample.objects.filter(bucket=OuterRef("pk")).order_by("-observed_at").values("observed_at")[:1]
+    return buckets.order_by().annotate(seen=Subquery(newest))
+
+
 def last_seen(buckets: "QuerySet[Bucket]") -> dict[int, datetime]:
     """When the newest sample of each bucket was observed; buckets without any are left out. One query."""
-    newest = Sample.objects.filter(bucket=OuterRef("pk")).order_by("-observed_at").values("observed_at")[:1]
-    rows = buckets.order_by().annotate(seen=Subquery(newest)).values("id", "seen")
-    return {row["id"]: row["seen"] for row in rows if row["seen"] is not None}
+    rows = with_last_seen(buckets).values_list("id", "seen")
+    return {pk: seen for pk, seen in rows if seen is not None}
 
 
 def in_use(buckets: Iterable[tuple[int, str, str]], seen: Mapping[int, datetime]) -> set[int]:
@@ -32,11 +38,9 @@ def in_use(buckets: Iterable[tuple[int, str, str]], seen: Mapping[int, datetime]
 
 
 def newest_buckets(step: str) -> list[int]:
-    """The step's buckets, the one that answered last first. Two queries."""
-    buckets = Bucket.objects.filter(step=step)
-    seen = last_seen(buckets)
-    never = [pk for pk in buckets.order_by("-id").values_list("id", flat=True) if pk not in seen]
-    return sorted(seen, key=lambda pk: (seen[pk], pk), reverse=True) + never
+    """The step's buckets, the one that answered last first. One query."""
+    seen = dict(with_last_seen(Bucket.objects.filter(step=step)).values_list("id", "seen"))
+    return sorted(seen, key=lambda pk: (recency(seen[pk]), pk), reverse=True)
 
 
 def latest_of(samples: Sequence[uuid.UUID]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from calibration import binning, tallies
 from calibration.flags import is_far
 from calibration.models import Bucket
 from calibration.summary import SHOWN, Stage
-from insights.recent import in_use, last_seen
+from insights.recent import in_use, with_last_seen
 
 SHOW = {"flagged": "With a flag", "validated": "With a validated bin", "unmarked": "Without any label"}
 
@@ -51,11 +51,11 @@ class StepStanding:
 
 
 def step_standings(*, stage: Stage, bin_width: float, n_min: int) -> list[StepStanding]:
-    """Every step that has a bucket, the most miscalibrated first. Three queries."""
+    """Every step that has a bucket, the most miscalibrated first. Two queries."""
     found = tallies.standings(stages=SHOWN[stage], bins=binning.bins_of(bin_width), n_min=n_min)
-    seen = last_seen(Bucket.objects.all())
-    rows = list(Bucket.objects.order_by().values_list("id", "step", "agent"))
-    used = in_use(rows, seen)
+    buckets = list(with_last_seen(Bucket.objects.all()).values_list("id", "step", "agent", "seen"))
+    rows = [row[:3] for row in buckets]
+    used = in_use(rows, {row[0]: row[3] for row in buckets if row[3] is not None})
     by_step: dict[str, list[BucketStanding]] = {}
     for bucket_id, step, agent in rows:
         known = found.get(bucket_id, tallies.Standing())

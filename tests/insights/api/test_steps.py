@@ -103,8 +103,8 @@ def test_the_number_of_queries_does_not_grow(client: Client, django_assert_num_q
     headers = bearer(Role.VIEWER)
     client.get("/steps", headers=headers)  # the token is known from here on
     # of all buckets how they stand, when each answered last, their keys; of those shown keys, sums, the last answer
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(5):
         client.get("/steps", headers=headers)
     # the step's buckets (2), newest answers, newest step, judged ones, and the three above
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         client.get("/steps/assess", headers=headers)

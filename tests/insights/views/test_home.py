@@ -84,7 +84,7 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, runs: int, django_a
         factories.run(status=RunStatus.values[n % 8], version=factories.version(f"p{n}"), now=timezone.now())
     # session, user, roles, newest runs, whether there is a demo, outcomes, three for what waits, three for
     # calibration: buckets, their sums, when each was last seen
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(11):
         viewer.get("/ui/")
 
 
