@@ -59,6 +59,12 @@ def change(
     return Statement(sql, [adapt[name](value) for given in (values, where) for name, value in given.items()], otherwise)
 
 
+def bound(model: type[models.Model], **values: Any) -> list[Any]:
+    """Values as a hand-written statement binds them, in the order given, by the attributes they belong to."""
+    adapt = dict(_columns(model, connection.vendor))
+    return [adapt[name](value) for name, value in values.items()]
+
+
 def one(model: type[M], where: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> M | None:
     """The row that matches all of ``where``, as the ORM would read it with the fields of ``without`` deferred."""
     adapt = dict(_columns(model, connection.vendor))

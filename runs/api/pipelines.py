@@ -100,7 +100,7 @@ def _body(row: Pipeline) -> dict[str, Any]:
         "description": pipeline.description if pipeline else None,
         "tags": pipeline.tags if pipeline else [],
         "stage": pipeline.stage if pipeline else None,
-        "steps": [step.name for step in pipeline.steps] if pipeline else [],
+        "steps": [entry.name for entry in pipeline.entries] if pipeline else [],
         "problems": row.errors,
         "loaded_at": row.loaded_at,
         "changed_at": row.changed_at,

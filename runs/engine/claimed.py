@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from runs.engine.leases import Lease
-from runs.engine.plan import Prepared
+from runs.engine.plan import Plan, Prepared
+from runs.engine.publish import publish
 from runs.engine.state import RunState
+from runs.engine.work import Work
 from runs.models import Step
 from runs.pipelines import schema
 
@@ -22,10 +24,15 @@ class Claimed:
         return self.prepared.row
 
     @property
-    def definition(self) -> schema.Step:
+    def definition(self) -> schema.StepBody:
         return self.prepared.definition
 
 
-def freshly(state: RunState, prepared: Prepared | None) -> Claimed | None:
-    """The claim on a step whose row was inserted claimed; None for None."""
-    return None if prepared is None else Claimed(state, prepared, Lease(prepared.row.id, prepared.row.lease))
+def onward(state: RunState, plan: Plan) -> Claimed | Work | None:
+    """What whoever wrote the plan carries on with: the step it begins, which is claimed already, or the first of
+    several works. The others are published.
+    """
+    if plan.begin is not None:
+        return Claimed(state, plan.begin, Lease(plan.begin.row.id, plan.begin.row.lease))
+    publish(*plan.works[1:])
+    return plan.works[0] if plan.works else None

@@ -50,6 +50,12 @@ def step(state: RunState, plan: Plan, writes: Sequence[Statement], told: Sequenc
     _write(state, plan, [*held, *_rest(state, plan, now), *writes], told, now)
 
 
+def branch(state: RunState, writes: Sequence[Statement], told: Sequence[RunEvent]) -> None:
+    """Write the end of a branch under its lease. Raises LeaseLost, and NotOurs when the run is not running any more."""
+    # The run before its steps here too, although nothing of it changes: cancelling takes them in that order.
+    transactions.write_all([*_hold_running(state.run), *writes, *rows.insertion(told)])
+
+
 def resume(state: RunState, plan: Plan, *, now: datetime) -> None:
     """Give a running run without an unfinished step what comes next. Raises NotOurs when it is not running."""
     # Locks the row: two workers that find the same stuck run must not both go on.

@@ -6,14 +6,15 @@ import uuid
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from runs.engine import closing, commit, leases, plan, state, step
-from runs.engine.claimed import Claimed, freshly
+from runs.engine import closing, commit, joining, leases, plan, state, step
+from runs.engine.claimed import Claimed, onward
 from runs.engine.finish import end
 from runs.engine.leases import LeaseLost, heartbeat
 from runs.engine.plan import Prepared
 from runs.engine.work import Work
 from runs.executors.base import Stopped
 from runs.models import RunStatus, Signal, Step, StepStatus
+from runs.pipelines import definitions
 from runs.storable import storable_reason
 
 logger = logging.getLogger(__name__)
@@ -25,12 +26,16 @@ TOO_LARGE = "54"
 
 def perform(work: Work) -> None:
     """Do the work and its continuation. Work that is done already, or someone else's, is no error."""
-    claimed = _begin_run(work.id) if work.kind == "run" else _take_step(work.id)
-    while claimed is not None:
-        claimed = _carry_on(claimed)
+    following: Claimed | Work | None = work
+    while following is not None:
+        following = _take(following) if isinstance(following, Work) else _carry_on(following)
 
 
-def _begin_run(run_id: uuid.UUID) -> Claimed | None:
+def _take(work: Work) -> Claimed | Work | None:
+    return _begin_run(work.id) if work.kind == "run" else _take_step(work.id)
+
+
+def _begin_run(run_id: uuid.UUID) -> Claimed | Work | None:
     """Start a queued run; give a running one that has no unfinished step what comes next."""
     try:
         return _begin(run_id)
@@ -45,7 +50,7 @@ def _begin_run(run_id: uuid.UUID) -> Claimed | None:
         return None
 
 
-def _begin(run_id: uuid.UUID) -> Claimed | None:
+def _begin(run_id: uuid.UUID) -> Claimed | Work | None:
     run = state.load(run_id)
     if run is None or run.run.status not in {RunStatus.QUEUED, RunStatus.RUNNING}:
         return None
@@ -53,31 +58,38 @@ def _begin(run_id: uuid.UUID) -> Claimed | None:
     following = plan.plan_next(run, now=now)
     if run.run.status == RunStatus.QUEUED:
         commit.start(run, following, now=now)
-    elif following.begin or following.end:
+    elif following.begin or following.works or following.end:
         try:
             commit.resume(run, following, now=now)
         except IntegrityError as error:  # the step exists by now: another worker was quicker
             raise commit.NotOurs from error
-    return freshly(run, following.begin)
+    return onward(run, following)
 
 
-def _take_step(step_id: uuid.UUID) -> Claimed | None:
+def _take_step(step_id: uuid.UUID) -> Claimed | Work | None:
     lease = leases.claim(step_id, now=timezone.now())
+    if lease is None and joining.end_overdue(step_id, now=timezone.now()):
+        lease = leases.claim(step_id, now=timezone.now())
     if lease is None:
         return None
     row = Step.objects.get(id=step_id)
     try:
-        run = state.load(row.run_id)
+        run = state.load(row.run_id, before=None if row.branch is None else row.index)
         assert run is not None
         if run.run.status != RunStatus.RUNNING:
             logger.error("step %s was left behind by its run, which is %s", step_id, run.run.status)
             closing.end_leftover(step_id=step_id, now=timezone.now())
             return None
-        definition = run.pipeline.steps[row.index]
+        if row.executor in definitions.GROUPS:
+            return joining.conclude(run, row, lease)
+        definition = definitions.definition_of(run.pipeline, index=row.index, branch=row.branch)
         prepared = Prepared(row, definition, plan.step_context(run, definition, row), {})
         prepared.signals = list(Signal.objects.filter(step_id=step_id).order_by("kind", "position", "id"))
         prepared.answer_saved = row.status == StepStatus.JUDGING
-        plan.render_config(prepared)
+        if row.started_at is not None:  # else it is a branch that nobody has begun: beginning it renders it
+            plan.render_config(prepared)
+    except NOT_OURS:
+        return None
     except Exception as error:
         if _is_away(error):
             logger.exception("step %s is left to the sweeper", step_id)
@@ -88,7 +100,7 @@ def _take_step(step_id: uuid.UUID) -> Claimed | None:
     return Claimed(run, prepared, lease)
 
 
-def _carry_on(claimed: Claimed) -> Claimed | None:
+def _carry_on(claimed: Claimed) -> Claimed | Work | None:
     with heartbeat.holding(claimed.lease):
         try:
             return step.carry_on(claimed)
@@ -112,7 +124,7 @@ def _note_trouble(claimed: Claimed, error: Exception) -> None:
         logger.warning("no word could be left at step %s", claimed.row.id)
 
 
-def _broken(claimed: Claimed, error: Exception) -> Claimed | None:
+def _broken(claimed: Claimed, error: Exception) -> Claimed | Work | None:
     """Whatever happens, a step ends with a reason and so does its run."""
     try:
         return end(claimed, StepStatus.FAILED, _unforeseen(error))

@@ -1,6 +1,6 @@
 """Ending a step: by the gate's decision, by failure, or because a person has to look."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,10 +10,12 @@ from calibration import buckets
 from calibration.models import LabelSource
 from calibration.statements import Statement
 from runs import events, rows
-from runs.engine import commit, gate, leases, loop, plan, sightings
-from runs.engine.claimed import Claimed, freshly
+from runs.engine import branches, commit, gate, leases, loop, plan, sightings
+from runs.engine.claimed import Claimed, onward
+from runs.engine.state import RunState
+from runs.engine.work import Work
 from runs.marking import items
-from runs.models import RunEvent, StepStatus
+from runs.models import RunEvent, Step, StepStatus
 from runs.storable import storable_reason
 
 ANSWER_FIELDS = (*loop.PASS_FIELDS, "status", "iterations", "tries")
@@ -32,25 +34,28 @@ DECISION_FIELDS = (
 )
 
 
-def end(claimed: Claimed, status: StepStatus, reason: str) -> Claimed | None:
-    """Finish the step without a decision of the gate: it failed, or nobody can tell what its call did.
+# How the log tells of a step that ended without a decision of the gate.
+_ENDS = {
+    StepStatus.FAILED: ("step.failed", "failed", "error"),
+    StepStatus.ESCALATED: ("step.escalated", "waits for a person", "error"),
+    StepStatus.SKIPPED: ("step.skipped", "is skipped", "info"),
+}
+
+
+def end(claimed: Claimed, status: StepStatus, reason: str) -> Claimed | Work | None:
+    """Finish the step without a decision of the gate: it failed, its ``when`` is false, or nobody can tell what its
+    call did.
 
     Returns what the run goes on with. Raises LeaseLost or NotOurs.
     """
     row, now = claimed.row, timezone.now()
-    failed = status == StepStatus.FAILED
-    row.error = storable_reason(reason)
-    told = event(
-        claimed,
-        "step.failed" if failed else "step.escalated",
-        f"{row.name} {'failed' if failed else 'waits for a person'}: {reason}",
-        now=now,
-        level="error",
-    )
+    kind, became, level = _ENDS[status]
+    row.error = "" if status == StepStatus.SKIPPED else storable_reason(reason)
+    told = event(claimed, kind, f"{row.name} {became}: {reason}", now=now, level=level)
     return _finish(claimed, status, reason, told=told, verdict=None, now=now)
 
 
-def decide(claimed: Claimed) -> Claimed | None:
+def decide(claimed: Claimed) -> Claimed | Work | None:
     """Let the gate decide on the signals gathered, and finish the step accordingly.
 
     Returns what the run goes on with. Raises LeaseLost or NotOurs.
@@ -79,28 +84,42 @@ def event(claimed: Claimed, kind: str, message: str, *, now: datetime, **fields:
 
 def _finish(
     claimed: Claimed, status: StepStatus, reason: str, *, told: RunEvent, verdict: gate.Verdict | None, now: datetime
-) -> Claimed | None:
-    state, prepared, row = claimed.state, claimed.prepared, claimed.row
+) -> Claimed | Work | None:
+    prepared = claimed.prepared
+    sightings.note(claimed.row, prepared.definition, now=now)
+    # The answer too, unless it was kept before it was judged.
+    fields = DECISION_FIELDS if prepared.answer_saved else tuple(dict.fromkeys((*ANSWER_FIELDS, *DECISION_FIELDS)))
+    also = [*rows.insertion(prepared.unsaved), *_sampling(claimed, verdict, now)]
+    return rest(claimed.state, claimed.row, claimed.lease, status, reason, fields=fields, also=also, told=told, now=now)
+
+
+def rest(
+    state: RunState,
+    row: Step,
+    lease: leases.Lease,
+    status: StepStatus,
+    reason: str,
+    *,
+    fields: Sequence[str],
+    also: Sequence[Statement],
+    told: RunEvent,
+    now: datetime,
+) -> Claimed | Work | None:
+    """Write that a step, a branch or a group has ended, with its ``fields`` and ``also``, and what follows from it.
+
+    Returns what the run goes on with. Raises LeaseLost or NotOurs.
+    """
     row.status, row.completed_at, row.leased, row.wake_at = status, now, False, None
+    writes = [leases.fenced(lease, **{name: getattr(row, name) for name in fields}), *also]
+    if row.branch is not None:
+        commit.branch(state, [*writes, branches.one_less(row, now=now)], [told])
+        return branches.join_due(row)
     state.remember(row)
-    sightings.note(row, prepared.definition, now=now)
     following = plan.plan_next(state, now=now)
     if following.end is not None and following.end.index is not None:
         following.reason = following.reason or f"{row.name}: {reason}"
-    values = _values(claimed)
-    writes = [
-        leases.fenced(claimed.lease, **values),
-        *rows.insertion(prepared.unsaved),
-        *_sampling(claimed, verdict, now),
-    ]
     commit.step(state, following, writes, [told], now=now)
-    return freshly(state, following.begin)
-
-
-def _values(claimed: Claimed) -> Mapping[str, Any]:
-    """What to write: the answer too, unless it was kept before it was judged."""
-    names = DECISION_FIELDS if claimed.prepared.answer_saved else dict.fromkeys((*ANSWER_FIELDS, *DECISION_FIELDS))
-    return {name: getattr(claimed.row, name) for name in names}
+    return onward(state, following)
 
 
 def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> list[Statement]:

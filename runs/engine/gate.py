@@ -10,7 +10,7 @@ from calibration import buckets, resets
 from calibration.buckets import BinEvidence, BucketKey
 from runs.engine.plan import Prepared
 from runs.models import Signal, SignalKind, SignalState, StepStatus
-from runs.pipelines import schema
+from runs.pipelines import definitions, schema
 from runs.trust import narrative, vector
 
 
@@ -35,7 +35,7 @@ def decide(prepared: Prepared, signals: Sequence[Signal], *, now: datetime) -> V
         calibration=calibration,
         grounding=_grounding(definition, signals),
         checks=[_check(signal) for signal in _checks_in_order(signals)],
-        confidence_threshold=definition.confidence_threshold,
+        confidence_threshold=definitions.own_threshold(definition),
         on_low_confidence=definition.on_low_confidence,
     ).to_json()
     row.trust_report = report
@@ -62,7 +62,7 @@ def _status(prepared: Prepared, action: str) -> StepStatus:
     return StepStatus.COMPLETED
 
 
-def verifier_input(definition: schema.Step, signals: Sequence[Signal]) -> vector.VerifierInput | None:
+def verifier_input(definition: schema.StepBody, signals: Sequence[Signal]) -> vector.VerifierInput | None:
     """V as the formula takes it; None when the step has no verifier."""
     config = definition.verifier
     if config is None:
@@ -79,7 +79,7 @@ def verifier_input(definition: schema.Step, signals: Sequence[Signal]) -> vector
     )
 
 
-def _grounding(definition: schema.Step, signals: Sequence[Signal]) -> vector.GroundingInput | None:
+def _grounding(definition: schema.StepBody, signals: Sequence[Signal]) -> vector.GroundingInput | None:
     config = definition.grounding
     if config is None:
         return None
@@ -111,7 +111,8 @@ def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.
     service = settings.SERVICE.calibration
     if row.effective_confidence is None:
         return None, _no_record(wanted, service.n_min)
-    key = BucketKey(row.name, row.agent, row.model, row.provider, row.prompt_hash, row.agent_version)
+    tracked = definitions.tracked_name(row.name, prepared.definition)
+    key = BucketKey(tracked, row.agent, row.model, row.provider, row.prompt_hash, row.agent_version)
     bucket_id = buckets.bucket_id(key)
     if wanted is None:
         return bucket_id, None

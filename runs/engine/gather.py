@@ -42,7 +42,7 @@ class Wanted:
         return (self.kind, self.position)
 
 
-def wanted(definition: schema.Step, *, verifier_only: bool = False) -> list[Wanted]:
+def wanted(definition: schema.StepBody, *, verifier_only: bool = False) -> list[Wanted]:
     """What the step asks for, in the order of the formula."""
     found = []
     if definition.verifier is not None:

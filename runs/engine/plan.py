@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from runs import events, executors
-from runs.engine import flow, leases
+from runs import events
+from runs.engine import branching, flow, new_rows
 from runs.engine.state import RunState
+from runs.engine.work import Work
 from runs.models import RunEvent, Signal, Step, StepStatus
 from runs.pipelines import context, schema, templating
-from runs.storable import storable_reason, storable_text
+from runs.storable import storable_text
 
 
 @dataclass
@@ -18,7 +19,7 @@ class Prepared:
     """A step ready to be called: its row, its definition and everything rendered."""
 
     row: Step
-    definition: schema.Step
+    definition: schema.StepBody
     context: Mapping[str, Any]
     config: dict[str, Any]
     signals: list[Signal] = field(default_factory=list)
@@ -28,17 +29,18 @@ class Prepared:
 
 @dataclass
 class Plan:
-    """Rows to insert, what to log, and either the step to carry on with or the end of the run."""
+    """Rows to insert, what to log, and either the step or the branches to carry on with or the end of the run."""
 
     rows: list[Step] = field(default_factory=list)
     events: list[RunEvent] = field(default_factory=list)
     begin: Prepared | None = None
+    works: list[Work] = field(default_factory=list)
     end: flow.End | None = None
     reason: str = ""
 
 
 def plan_next(state: RunState, *, now: datetime) -> Plan:
-    """Skip what its ``when`` rules out, fail what cannot be rendered, and begin the first step that is left.
+    """Skip what its ``when`` rules out, fail what cannot be rendered, and begin the first step or group that is left.
 
     ``state`` is brought up to date with the rows of the plan.
     """
@@ -51,45 +53,50 @@ def plan_next(state: RunState, *, now: datetime) -> Plan:
             return plan
         if isinstance(following, flow.Wait):
             return plan
-        prepared = _prepare(state, following.index, plan, now)
-        plan.rows.append(prepared.row)
-        state.remember(prepared.row)
-        if prepared.row.status == StepStatus.RUNNING:
-            plan.begin = prepared
-            return plan
+        entry = state.pipeline.entries[following.index]
+        if isinstance(entry, schema.Step):
+            _begin_step(state, entry, following.index, plan, now)
+        else:
+            _begin_group(state, entry, following.index, plan, now)
 
 
-def _prepare(state: RunState, index: int, plan: Plan, now: datetime) -> Prepared:
-    definition = state.pipeline.steps[index]
-    row = _new_row(state, definition, index, now)
-    scope = step_context(state, definition, row)
-    prepared = Prepared(row, definition, scope, {})
+def _begin_step(state: RunState, definition: schema.Step, index: int, plan: Plan, now: datetime) -> None:
+    row = new_rows.claimed_step(state.run, definition, index, now)
+    prepared = Prepared(row, definition, step_context(state, definition, row), {})
+    plan.rows.append(row)
     try:
-        if definition.when is not None and not templating.evaluate(definition.when, scope):
-            _end_at_once(row, StepStatus.SKIPPED, "", now)
-            _note(
-                plan,
-                state,
-                row,
-                kind="step.skipped",
-                message=f"{row.name} is skipped: {definition.when} is false.",
-                now=now,
-            )
-            return prepared
-        warnings = render(prepared)
+        if definition.when is not None and not templating.evaluate(definition.when, prepared.context):
+            new_rows.end_at_once(row, StepStatus.SKIPPED, "", now)
+            _note(plan, row, "step.skipped", f"{row.name} is skipped: {definition.when} is false.", now=now)
+        else:
+            warnings = render(prepared)
+            _note(plan, row, "step.started", started(row), now=now)
+            for warning in warnings:
+                _note(plan, row, "template.warning", warning, now=now, level="warning")
+            plan.begin = prepared
     except templating.TemplateError as error:
-        _end_at_once(row, StepStatus.FAILED, str(error), now)
-        _note(plan, state, row, kind="step.failed", message=f"{row.name} failed: {error}", now=now, level="error")
-        return prepared
-    _note(plan, state, row, kind="step.started", message=f"{row.name} asks {row.agent or row.executor}.", now=now)
-    for warning in warnings:
-        _note(plan, state, row, kind="template.warning", message=warning, now=now, level="warning")
-    return prepared
+        new_rows.end_at_once(row, StepStatus.FAILED, str(error), now)
+        _note(plan, row, "step.failed", f"{row.name} failed: {error}", now=now, level="error")
+    state.remember(row)
 
 
-def step_context(state: RunState, definition: schema.Step, row: Step) -> dict[str, Any]:
-    """The names the step's templates see; with ``loop_until`` also ``loop``: the pass (from 1) and the one before."""
-    extra: dict[str, Any] = {}
+def _begin_group(state: RunState, entry: schema.Group, index: int, plan: Plan, now: datetime) -> None:
+    scope = context.prompt_context(run=state.run, steps=state.outputs, pipeline=state.pipeline, current_step=entry.name)
+    begun = branching.begin(state.run, entry, index, scope, now)
+    plan.rows += [begun.group, *begun.branches]
+    plan.works += [Work("step", branch.id) for branch in begun.branches]
+    level = "error" if begun.group.status == StepStatus.FAILED else "info"
+    _note(plan, begun.group, begun.kind, begun.message, now=now, level=level)
+    state.remember(begun.group)
+
+
+def step_context(state: RunState, definition: schema.StepBody, row: Step) -> dict[str, Any]:
+    """The names the step's templates see.
+
+    A branch of a fan-out also sees its item. With ``loop_until`` there is ``loop``: the pass (from 1) and
+    the one before.
+    """
+    extra: dict[str, Any] = dict(row.branch_context)
     if definition.loop_until is not None:
         prior = row.iterations[-1] if row.iterations else None
         extra["loop"] = {
@@ -98,7 +105,7 @@ def step_context(state: RunState, definition: schema.Step, row: Step) -> dict[st
             "prior_output": prior["parsed_output"] if prior else None,
         }
     return context.prompt_context(
-        run=state.run, steps=state.outputs, pipeline=state.pipeline, current_step=definition.name, extra=extra
+        run=state.run, steps=state.outputs, pipeline=state.pipeline, current_step=row.name, extra=extra
     )
 
 
@@ -118,45 +125,21 @@ def render_config(prepared: Prepared) -> list[str]:
     return warnings
 
 
-def _new_row(state: RunState, definition: schema.Step, index: int, now: datetime) -> Step:
-    executor = executors.get(definition.executor)
-    agent = f"{executor.kind}:{executor.agent_name(definition.executor_config)}" if executor.is_agent else ""
-    return Step(
-        run_id=state.run.id,
-        name=definition.name,
-        index=index,
-        status=StepStatus.RUNNING,
-        executor=definition.executor,
-        agent=agent,
-        prompt_hash=definition.prompt_hash,
-        confidence_threshold=definition.confidence_threshold,
-        created_at=now,
-        started_at=now,
-        leased=True,
-        lease=1,
-        attempts=1,
-        wake_at=leases.until(now),
-    )
+def started(row: Step) -> str:
+    """What the log says when a step begins."""
+    return f"{row.name} asks {row.agent or row.executor}."
 
 
-def _end_at_once(row: Step, status: StepStatus, error: str, now: datetime) -> None:
-    row.status = status
-    row.error = storable_reason(error)
-    row.completed_at = now
-    row.leased = False
-    row.wake_at = None
-
-
-def _note(
-    plan: Plan, state: RunState, row: Step, *, kind: str, message: str, now: datetime, level: str = "info"
-) -> None:
-    plan.events.append(events.event(state.run.id, kind, message, now=now, step_name=row.name, level=level))
+def _note(plan: Plan, row: Step, kind: str, message: str, *, now: datetime, level: str = "info") -> None:
+    plan.events.append(events.event(row.run_id, kind, message, now=now, step_name=row.name, level=level))
 
 
 def _reason(state: RunState, end: flow.End, plan: Plan) -> str:
     """Why the run rests, where the plan itself decided it; the gate's own reasons are given by the caller."""
     if end.index is None:
         return ""
-    name = state.pipeline.steps[end.index].name
-    failed = next((row for row in plan.rows if row.name == name), None)
-    return f"{name} failed: {failed.error}" if failed else ""
+    name = state.pipeline.entries[end.index].name
+    ended = next((row for row in plan.rows if row.name == name), None)
+    if ended is None:
+        return ""
+    return f"{name} failed: {ended.error}" if ended.status == StepStatus.FAILED else f"{name}: {ended.error}"

@@ -19,6 +19,7 @@ from runs.engine.plan import Prepared
 from runs.engine.state import RunState
 from runs.executors.base import Call, Executor, ExecutorError, Reply, TraceEvent
 from runs.models import Run, RunEvent, Step
+from runs.pipelines import definitions
 from runs.storable import storable, storable_count, storable_name, storable_text
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ def ask(state: RunState, prepared: Prepared, lease: Lease) -> None:
         raise Failed(str(error), error.retryable) from error
     row.duration_ms = _milliseconds(started)
     _take(prepared, reply)
-    _parse(prepared, executor, reply)
+    _parse(state, prepared, executor, reply)
 
 
 def _call(state: RunState, prepared: Prepared, executor: Executor) -> Call:
@@ -104,12 +105,12 @@ def _take(prepared: Prepared, reply: Reply) -> None:
     row.output_tokens = storable_count(reply.output_tokens)
 
 
-def _parse(prepared: Prepared, executor: Executor, reply: Reply) -> None:
+def _parse(state: RunState, prepared: Prepared, executor: Executor, reply: Reply) -> None:
     row = prepared.row
     if not executor.is_agent:
         row.parsed_output = storable(dict(reply.data))
         return
-    needed = prepared.definition.confidence_threshold > 0
+    needed = definitions.needs_confidence(state.pipeline, index=row.index, definition=prepared.definition)
     try:
         parsed = answer.parse(reply.text, require_confidence=needed)
     except answer.ContractError as error:

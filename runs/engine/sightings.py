@@ -7,7 +7,7 @@ from datetime import datetime
 from calibration import versions
 from runs.engine.publish import publish_snapshot
 from runs.models import Step
-from runs.pipelines import schema
+from runs.pipelines import definitions, schema
 
 AGAIN_AFTER = 60.0  # seconds: how exact an agent version's "last seen" is
 
@@ -15,10 +15,12 @@ _lock = threading.Lock()
 _seen: dict[tuple[str, str], float] = {}
 
 
-def note(row: Step, definition: schema.Step, *, now: datetime) -> None:
+def note(row: Step, definition: schema.StepBody, *, now: datetime) -> None:
     """Record the prompt the step ran with, and have another task see to the text of its agent version."""
     if definition.prompt_template is not None:
-        versions.see_prompt(step=row.name, prompt_hash=row.prompt_hash, template=definition.prompt_template, now=now)
+        tracked = definitions.tracked_name(row.name, definition)
+        template = definition.prompt_template
+        versions.see_prompt(step=tracked, prompt_hash=row.prompt_hash, template=template, now=now)
     if row.agent_version and _due(row.agent, row.agent_version):
         publish_snapshot(row.id)
 

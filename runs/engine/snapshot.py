@@ -9,6 +9,7 @@ from runs import executors
 from runs.engine.state import load
 from runs.executors.base import AgentDefinition, ExecutorError
 from runs.models import Step
+from runs.pipelines.definitions import definition_of
 from runs.storable import storable_text
 
 
@@ -17,11 +18,13 @@ def snapshot(step_id: uuid.UUID) -> None:
 
     The message may outlive the run, which may have been removed: then there is nothing to note.
     """
-    row = Step.objects.only("run_id", "index", "agent", "agent_version", "executor").filter(id=step_id).first()
+    row = (
+        Step.objects.only("run_id", "index", "branch", "agent", "agent_version", "executor").filter(id=step_id).first()
+    )
     run = load(row.run_id) if row else None
     if row is None or run is None:
         return
-    config = run.pipeline.steps[row.index].executor_config
+    config = definition_of(run.pipeline, index=row.index, branch=row.branch).executor_config
 
     def fetch() -> AgentDefinition | str:
         try:

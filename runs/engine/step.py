@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs import executors
-from runs.engine import collect, commit, gate, leases, loop, primary
+from runs.engine import branches, collect, commit, gate, leases, loop, primary
 from runs.engine.claimed import Claimed
 from runs.engine.finish import ANSWER_FIELDS, decide, end, event
 from runs.engine.plan import Plan
@@ -19,8 +19,8 @@ RETRY_AT_MOST = 300.0  # seconds to which exponential backoff doubles the pause;
 RAW_EXCERPT = 2_000  # characters of a refused answer kept in the log; the last one is kept whole in its step
 
 
-def carry_on(claimed: Claimed) -> Claimed | None:
-    """Do what is left of the step; the run's next step, already claimed, or None.
+def carry_on(claimed: Claimed) -> Claimed | Work | None:
+    """Do what is left of the step; what the run goes on with.
 
     Raises LeaseLost, Stopped or NotOurs when the step is no longer this worker's.
     """
@@ -28,7 +28,11 @@ def carry_on(claimed: Claimed) -> Claimed | None:
     if refusal is not None:
         return end(claimed, *refusal)
     try:
+        if claimed.row.started_at is None:
+            branches.begin(claimed)
         _answer(claimed)
+    except branches.NotBegun as not_begun:
+        return end(claimed, not_begun.status, str(not_begun))
     except primary.Failed as failure:
         return _again_or_fail(claimed, failure)
     collect.for_decision(claimed, keep_answer=lambda: _keep_answer(claimed))
@@ -41,7 +45,7 @@ def _refusal(claimed: Claimed) -> tuple[StepStatus, str] | None:
     if row.attempts > settings.SERVICE.limits.workers_per_step:
         silent = f"{row.attempts - 1} workers went silent while they had it"
         return StepStatus.FAILED, f"given up: {silent}" + (f"; the last trouble was {row.error}" if row.error else "")
-    if row.attempts == 1 or row.status != StepStatus.RUNNING:
+    if row.attempts == 1 or row.status != StepStatus.RUNNING or row.started_at is None:
         return None
     # The worker went silent during the call: it may have taken effect, or not.
     durable = claimed.state.pipeline.durable
@@ -122,7 +126,7 @@ def _may_retry(claimed: Claimed, failure: primary.Failed) -> bool:
     return retry is not None and failure.retryable and claimed.row.tries < retry.attempts
 
 
-def _again_or_fail(claimed: Claimed, failure: primary.Failed) -> Claimed | None:
+def _again_or_fail(claimed: Claimed, failure: primary.Failed) -> Claimed | Work | None:
     retry, row = claimed.definition.retry, claimed.row
     if retry is None or not _may_retry(claimed, failure):
         return end(claimed, StepStatus.FAILED, failure.message)

@@ -28,12 +28,19 @@ class Step(models.Model):
     ``wake_at`` is when the sweeper looks again: the end of the lease while claimed, else when the
     work is due to be published again; null once finished. The confidences are in [0, 1]; null is
     "no such signal", never 0.
+
+    A group (``parallel``, ``fan_out``) is a step too, and its branches are steps named ``group/branch`` that
+    share its ``index``. Nobody can claim the group while ``open_branches`` is above 0; the branch that makes
+    it 0 sends a worker to it, whose work is the join.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps", db_index=False)
     name = models.TextField()
     index = models.IntegerField()
+    branch = models.IntegerField(null=True, help_text="Place in its group, from 0; null outside of one.")
+    branch_context = models.JSONField(default=dict, help_text="The names its templates see beside the run's.")
+    open_branches = models.IntegerField(default=0, help_text="Of a group: how many have not ended.")
     status = models.TextField(choices=StepStatus.choices, default=StepStatus.PENDING)
     error = models.TextField(default="", blank=True)
 
@@ -47,6 +54,7 @@ class Step(models.Model):
     prompt = models.TextField(default="", blank=True)
     raw_output = models.TextField(default="", blank=True)
     parsed_output = models.JSONField(null=True)
+    revised_output = models.JSONField(null=True, help_text="The answer as a person put it right; later steps see it.")
     agent_trace = models.JSONField(null=True, help_text="Null when the executor cannot report tool calls.")
     iterations = models.JSONField(default=list, help_text="The earlier passes of a loop_until, oldest first.")
 

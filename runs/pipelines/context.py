@@ -30,12 +30,13 @@ def step_keys(name: str) -> tuple[str, ...]:
 def prompt_context(
     *,
     run: Run,
-    steps: Mapping[str, Mapping[str, Any]],
+    steps: Mapping[str, Any],
     pipeline: schema.Pipeline,
     current_step: str,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The names for one step's templates. ``steps`` maps the name of each earlier step to its parsed answer.
+    """The names for one step's templates. ``steps`` maps the name of each earlier step to its parsed answer, of a
+    group to the list of its branches' answers.
 
     ``extra`` is added last (``loop``, ``output``). A field named in ``include`` that this payload lacks is
     left out, so that a template using it warns.
@@ -53,7 +54,7 @@ def prompt_context(
         pipeline_name=run.pipeline_name,
         current_step=current_step,
         steps=keyed,
-        artifacts={key: _object(answer.get("artifacts")) for key, answer in keyed.items()},
+        artifacts={key: _object(_object(answer).get("artifacts")) for key, answer in keyed.items()},
     )
     if extra:
         context.update(extra)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,17 @@ from runs.pipelines.context import step_keys
 from runs.pipelines.executor_schema import CONFIGS
 from runs.pipelines.library import Library, Used
 from runs.pipelines.problems import Location, Problem, field_path, schema_problems
-from runs.pipelines.schema import Document, Pipeline, Step
+from runs.pipelines.schema import FanOut, Parallel, Pipeline, StepBody
 from runs.pipelines.scopes import check_texts
 from runs.pipelines.unsupported import unsupported
 from runs.pipelines.yamlfile import Mark, YamlProblem
 
 SUFFIXES = (".yaml", ".yml")
+# Names that templates have in any case; a field of the payload or an item cannot be called so.
+_OWN_NAMES = frozenset(
+    {"vars", "steps", "artifacts", "pipeline_run_id", "pipeline_name", "current_step", "loop", "output"}
+    | {"fan_out_index", "fan_out_total"}
+)
 
 
 @dataclass(frozen=True)
@@ -126,19 +130,18 @@ class _Reading:
     def _resolved(self) -> dict[str, Any] | None:
         self._use_library()
         try:
-            document = Document.model_validate(self.data)
+            pipeline = Pipeline.model_validate(self.data)
         except ValidationError as error:
-            for location, message in schema_problems(error, Document, self.data):
+            for location, message in schema_problems(error, Pipeline, self.data):
                 if location[:1] != ("steps",) or location[1:2] == () or location[1] not in self.unusable:
                     self._add(location, message)
             return None
-        config = document.model_dump(mode="json", by_alias=True)
+        config = pipeline.model_dump(mode="json", by_alias=True)
         for location, what in unsupported(config):
             self._add(location, f"not supported yet: {what}")
         if not self.problems:
-            pipeline = Pipeline.model_validate(config)
             self._check_names(pipeline)
-            self._check_executors(pipeline.steps)
+            self._check_bodies(pipeline)
             for location, line, message in check_texts(pipeline):
                 self._add(location, message, line)
         return config
@@ -181,39 +184,44 @@ class _Reading:
         self.problems.append(Problem(file, line, field_path(location), message))
 
     def _check_names(self, pipeline: Pipeline) -> None:
-        taken: dict[str, str] = {}
-        for position, step in enumerate(pipeline.steps):
-            other = next((taken[key] for key in step_keys(step.name) if key in taken), None)
-            if other == step.name:
-                self._add(("steps", position, "name"), f"the name {step.name!r} is used by an earlier step")
-            elif other is not None:
-                self._add(("steps", position, "name"), f"{step.name!r} and {other!r} are the same in templates")
-            taken.update(dict.fromkeys(step_keys(step.name), step.name))
-            self._check_check_names(step, position)
+        places: list[tuple[Location, str]] = []
+        for position, entry in enumerate(pipeline.entries):
+            where: Location = ("steps", position)
+            if isinstance(entry, Parallel):
+                where = (*where, "parallel")
+                self._refuse_twice([((*where, "steps", place), one.name) for place, one in enumerate(entry.steps)])
+            elif isinstance(entry, FanOut):
+                where = (*where, "fan_out")
+                if entry.as_ in _OWN_NAMES:
+                    self._add((*where, "as"), f"{entry.as_!r} is a name of its own in templates")
+            places.append((where, entry.name))
+        self._refuse_twice(places)
         for position, name in enumerate(pipeline.context_template.include):
-            if name in (
-                "vars",
-                "steps",
-                "artifacts",
-                "pipeline_run_id",
-                "pipeline_name",
-                "current_step",
-                "loop",
-                "output",
-            ):
+            if name in _OWN_NAMES:
                 self._add(("context_template", "include", position), f"{name!r} is a name of its own in templates")
 
-    def _check_check_names(self, step: Step, position: int) -> None:
+    def _refuse_twice(self, places: list[tuple[Location, str]]) -> None:
+        """Names that templates could not tell apart."""
+        taken: dict[str, str] = {}
+        for where, name in places:
+            other = next((taken[key] for key in step_keys(name) if key in taken), None)
+            if other == name:
+                self._add((*where, "name"), f"the name {name!r} is used by an earlier step")
+            elif other is not None:
+                self._add((*where, "name"), f"{name!r} and {other!r} are the same in templates")
+            taken.update(dict.fromkeys(step_keys(name), name))
+
+    def _check_check_names(self, step: StepBody, where: Location) -> None:
         names: set[str] = set()
         for index, check in enumerate(step.deterministic_checks):
             if check.name in names:
-                where = ("steps", position, "deterministic_checks", index, "name")
-                self._add(where, f"the name {check.name!r} is used by an earlier check of this step")
+                message = f"the name {check.name!r} is used by an earlier check of this step"
+                self._add((*where, "deterministic_checks", index, "name"), message)
             names.add(check.name)
 
-    def _check_executors(self, steps: Iterable[Step]) -> None:
-        for position, step in enumerate(steps):
-            where: Location = ("steps", position)
+    def _check_bodies(self, pipeline: Pipeline) -> None:
+        for where, step in pipeline.bodies():
+            self._check_check_names(step, where)
             self._check_config(step.executor, step.executor_config, (*where, "executor_config"))
             if step.verifier is not None:
                 config = (*where, "verifier", "executor_config")

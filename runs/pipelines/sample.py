@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import nodes
 
 from runs.pipelines.compiling import static_path
-from runs.pipelines.schema import Pipeline, ShellCheck, Step, WebhookCheck
+from runs.pipelines.schema import Pipeline, ShellCheck, StepBody, WebhookCheck
 from runs.pipelines.templating import BadTemplate, template_tree
 
 _OF_THE_PAYLOAD = frozenset({"severity", "labels", "metadata"})
@@ -16,7 +16,7 @@ def payload_sample(pipeline: Pipeline) -> dict[str, Any]:
     """``{"summary": "", "data": {"service": ""}}`` for a pipeline that says ``{{ data.service }}``."""
     sample: dict[str, Any] = {"summary": ""}
     wanted = _OF_THE_PAYLOAD.union(pipeline.context_template.include)
-    for step in pipeline.steps:
+    for _, step in pipeline.bodies():
         for text in _texts(step):
             for path in _paths(text):
                 if path[0] in wanted:
@@ -24,7 +24,7 @@ def payload_sample(pipeline: Pipeline) -> dict[str, Any]:
     return sample
 
 
-def _texts(step: Step) -> Iterator[str]:
+def _texts(step: StepBody) -> Iterator[str]:
     yield step.prompt_template or ""
     yield from _inside(step.executor_config)
     for check in step.deterministic_checks:

@@ -1,9 +1,10 @@
-"""What a pipeline file says, as typed values. ``Document`` is any file; ``Pipeline`` is one that can run.
+"""What a pipeline file says, as typed values.
 
 Every field of the language is here, also those that ``unsupported.py`` still refuses at load.
 """
 
 import hashlib
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -25,11 +26,12 @@ from runs.pipelines.strict import Fraction, Headers, Json, Method, Name, Seconds
 from runs.pipelines.trigger import Trigger
 
 __all__ = [
+    "Branch",
     "Calibration",
     "Check",
-    "Document",
     "FanOut",
     "Grounding",
+    "Group",
     "HumanCheck",
     "Parallel",
     "Pipeline",
@@ -37,6 +39,7 @@ __all__ = [
     "Schedule",
     "ShellCheck",
     "Step",
+    "StepBody",
     "Trigger",
     "Verifier",
     "VerifierTrigger",
@@ -44,6 +47,7 @@ __all__ = [
     "prompt_hash",
 ]
 
+Location = tuple[str | int, ...]
 ExecutorKind = Literal["command", "gateway", "webhook", "pipeline", "notify", "human", "a2a", "agent"]
 OnLowConfidence = Literal["escalate", "abort", "proceed"]
 OnAbort = Literal["notify", "silent"]
@@ -146,6 +150,8 @@ class Branch(StepBody):
 
 
 class Parallel(Strict):
+    """Steps side by side. ``timeout_seconds`` is for the whole group."""
+
     name: Name
     join: Join = "all_must_pass"
     confidence_threshold: Fraction = 0.75
@@ -158,11 +164,16 @@ class Parallel(Strict):
 
 
 class FanOut(StepBody):
+    """One step for each item of ``over``, side by side. ``timeout_seconds`` is for each branch."""
+
     over: Text
     as_: Annotated[Text, Field(alias="as", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "item"
     join: Join = "all_must_pass"
     max_items: Annotated[int, Field(ge=1, le=10_000)] = 20
     on_empty: Literal["complete", "skip", "abort"] = "complete"
+
+
+Group = Parallel | FanOut
 
 
 class ParallelEntry(Strict):
@@ -256,16 +267,28 @@ class Head(Strict):
     durable: Annotated[Durable | None, BeforeValidator(_old_durable)] = None
 
 
-class Document(Head):
+class Pipeline(Head):
+    """``steps`` as the file nests them; ``entries`` are the steps and groups themselves, in their order."""
+
     steps: Annotated[list[Entry], Field(min_length=1)]
 
-
-class Pipeline(Head):
-    """A pipeline whose every feature is supported: the steps run one after the other."""
-
-    steps: Annotated[list[Step], Field(min_length=1)]
-
     @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of each step by its name."""
-        return {step.name: position for position, step in enumerate(self.steps)}
+    def entries(self) -> list[Step | Parallel | FanOut]:
+        return [_inner(entry) for entry in self.steps]
+
+    def bodies(self) -> Iterator[tuple[Location, StepBody]]:
+        """Everything that calls an executor, branches included, each with where it stands in the file."""
+        for position, entry in enumerate(self.entries):
+            if isinstance(entry, Parallel):
+                for place, branch in enumerate(entry.steps):
+                    yield ("steps", position, "parallel", "steps", place), branch
+            elif isinstance(entry, FanOut):
+                yield ("steps", position, "fan_out"), entry
+            else:
+                yield ("steps", position), entry
+
+
+def _inner(entry: Step | ParallelEntry | FanOutEntry) -> Step | Parallel | FanOut:
+    if isinstance(entry, ParallelEntry):
+        return entry.parallel
+    return entry.fan_out if isinstance(entry, FanOutEntry) else entry

@@ -1,11 +1,11 @@
 """Which names each text of a pipeline may use, and checking all of its texts against them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from runs.pipelines.context import ALWAYS, step_keys
 from runs.pipelines.names import Finding, Scope, check_expression, check_template
-from runs.pipelines.schema import Pipeline, ShellCheck, Step, WebhookCheck
+from runs.pipelines.schema import FanOut, Parallel, Pipeline, ShellCheck, Step, StepBody, WebhookCheck
 
 Location = tuple[str | int, ...]
 Found = tuple[Location, int, str]
@@ -30,29 +30,69 @@ _ELSEWHERE = {
 
 def check_texts(pipeline: Pipeline) -> Iterator[Found]:
     """Every template and expression of the pipeline that cannot work."""
-    every = [key for step in pipeline.steps for key in step_keys(step.name)]
+    every = [key for entry in pipeline.entries for key in step_keys(entry.name)]
     before: list[str] = []
-    for position, step in enumerate(pipeline.steps):
-        scope = _scope(pipeline, step, before, every)
-        for location, line, message in _step(step, scope):
+    groups: list[str] = []
+    for position, entry in enumerate(pipeline.entries):
+        scope = _scope(pipeline, entry.name, Keys(before, groups), every)
+        for location, line, message in _entry(entry, scope):
             yield ("steps", position, *location), line, message
-        before.extend(step_keys(step.name))
+        before += step_keys(entry.name)
+        if isinstance(entry, Parallel):
+            before += [key for branch in entry.steps for key in step_keys(f"{entry.name}/{branch.name}")]
+        elif isinstance(entry, FanOut):
+            groups += step_keys(entry.name)
 
 
-def _scope(pipeline: Pipeline, step: Step, before: list[str], every: list[str]) -> Scope:
+class Keys(frozenset[str]):
+    """Names that are known now, and the branches of fan-outs (``group/0``), of which only the group is."""
+
+    fan_outs: tuple[str, ...]
+
+    def __new__(cls, names: Iterable[str], fan_outs: Iterable[str] = ()) -> "Keys":
+        keys = super().__new__(cls, names)
+        keys.fan_outs = tuple(f"{name}/" for name in fan_outs)
+        return keys
+
+    def __contains__(self, name: object) -> bool:
+        if super().__contains__(name):
+            return True
+        group = next((start for start in self.fan_outs if isinstance(name, str) and name.startswith(start)), None)
+        return group is not None and str(name)[len(group) :].isdecimal()
+
+
+def _entry(entry: Step | Parallel | FanOut, scope: Scope) -> Iterator[Found]:
+    if isinstance(entry, Step):
+        yield from _step(entry, scope)
+    elif isinstance(entry, FanOut):
+        if entry.when is not None:
+            yield from _at(("fan_out", "when"), check_expression(entry.when, scope))
+        yield from _at(("fan_out", "over"), check_template(entry.over, scope))
+        inner = scope.plus(dict.fromkeys((entry.as_, "fan_out_index", "fan_out_total")))
+        for location, line, message in _step(entry.model_copy(update={"when": None}), inner):
+            yield ("fan_out", *location), line, message
+    else:
+        if entry.when is not None:
+            yield from _at(("parallel", "when"), check_expression(entry.when, scope))
+        for place, branch in enumerate(entry.steps):
+            for location, line, message in _step(branch, scope):
+                yield ("parallel", "steps", place, *location), line, message
+
+
+def _scope(pipeline: Pipeline, name: str, before: Keys, every: list[str]) -> Scope:
     names: dict[str, frozenset[str] | None] = dict.fromkeys(ALWAYS)
     names.update(dict.fromkeys(pipeline.context_template.include))
     names["vars"] = frozenset(pipeline.vars)
-    names["steps"] = names["artifacts"] = frozenset(before)
+    names["steps"] = names["artifacts"] = before
     elsewhere = dict(_ELSEWHERE)
     for key in set(every) - set(before):
-        own = key in step_keys(step.name)
+        own = key in step_keys(name)
         reason = "a step cannot see its own answer" if own else "that step comes later"
         elsewhere[f"steps.{key}"] = elsewhere[f"artifacts.{key}"] = reason
     return Scope(names, elsewhere)
 
 
-def _step(step: Step, scope: Scope) -> Iterator[Found]:
+def _step(step: StepBody, scope: Scope) -> Iterator[Found]:
     looped = scope.plus({"loop": LOOP}) if step.loop_until is not None else scope
     if step.when is not None:
         yield from _at(("when",), check_expression(step.when, scope))

@@ -212,6 +212,28 @@ def evaluate(expression: str, context: Mapping[str, Any]) -> Any:
         return value
 
 
+def value_of(template: str, context: Mapping[str, Any]) -> Any:
+    """The value of a template that is one expression in braces, else its text.
+
+    As a value a list keeps what a text would lose: which of its items are numbers and which are texts.
+    Raises TemplateError, in an expression also for a missing attribute without a default.
+    """
+    inner = _lone_expression(template)
+    return render(template, context).text if inner is None else evaluate(inner, context)
+
+
+def _lone_expression(template: str) -> str | None:
+    text = template.strip()
+    if not (text.startswith("{{") and text.endswith("}}")):
+        return None
+    inner = text[2:-2].strip("-")
+    try:
+        expression_tree(inner)
+    except BadTemplate:
+        return None  # more than one expression, or text between
+    return inner
+
+
 def render_with_env(template: str, context: Mapping[str, Any]) -> Rendered:
     """``render`` for urls and headers: ``${NAME}`` of the author is expanded, and its value is never a template."""
     values: dict[str, str] = {}

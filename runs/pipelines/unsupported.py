@@ -14,8 +14,6 @@ NOT_YET_TOP: dict[str, str] = {
     "readiness": "readiness",
 }
 NOT_YET_STEP: dict[str, str] = {
-    "parallel": "parallel",
-    "fan_out": "fan_out",
     "readiness": "readiness",
     "escalation": "escalation",
     "threshold_bias": "threshold_bias",
@@ -56,5 +54,13 @@ def unsupported(config: dict[str, Any]) -> Iterator[tuple[Location, str]]:
     for path, label in NOT_YET_TOP.items():
         if _at(config, path) is not None:
             yield tuple(path.split(".")), label
-    for position, step in enumerate(config["steps"]):
-        yield from _in_step(step, ("steps", position))
+    for position, entry in enumerate(config["steps"]):
+        where: Location = ("steps", position)
+        if "fan_out" in entry:
+            yield from _in_step(entry["fan_out"], (*where, "fan_out"))
+        elif "parallel" in entry:
+            yield from _in_step(entry["parallel"], (*where, "parallel"))
+            for place, branch in enumerate(entry["parallel"]["steps"]):
+                yield from _in_step(branch, (*where, "parallel", "steps", place))
+        else:
+            yield from _in_step(entry, where)

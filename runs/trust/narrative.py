@@ -143,16 +143,20 @@ def _checks(stage: Stage, pct: Percents) -> str:
 
 
 def _gate(report: Mapping[str, Any], stage: Stage, pct: Percents) -> str:
-    trust, threshold = report["combined_trust"], pct(report["confidence_threshold"])
+    trust = report["combined_trust"]
+    if stage["reason"] == "left_to_group":
+        return "This branch has no threshold of its own: its group decides."
     if stage["reason"] == "check_failed":
         found = "A step with a failed check never clears"
     elif stage["reason"] == "uncalibrated_escalate":
         found = "On this step, what has no proven track record never clears"
     elif trust is None:
         found = "There is no number to compare with a threshold"
+    elif report["confidence_threshold"] is None:
+        found = "This branch has no threshold of its own"
     else:
         found = f"{pct(trust)} is {'' if trust < report['confidence_threshold'] else 'not '}below the threshold"
-        found += f" of {threshold}"
+        found += f" of {pct(report['confidence_threshold'])}"
     if missing := insisted_on(report):
         them = "it" if len(missing) == 1 else "them"
         return f"{found}. Since {missing_clause(missing)}, and this step insists on {them}, a person decides."
@@ -163,6 +167,8 @@ def verdict(report: Mapping[str, Any]) -> str:
     """The decision in one sentence that names the weakest link."""
     pct, trust = percents(report), report["combined_trust"]
     missing = missing_clause(insisted_on(report))
+    if report["confidence_threshold"] is None:
+        return _for_group(report, missing, pct)
     if report["cleared"] and trust is not None:
         clears = f"{pct(trust)} clears this step's {pct(report['confidence_threshold'])}"
         return f"{clears}, but {missing}, so a person decides." if missing else f"{clears}: {_link(report, pct)}."
@@ -175,6 +181,14 @@ def verdict(report: Mapping[str, Any]) -> str:
     never = _stage(report, "gate")["reason"] in ("check_failed", "uncalibrated_escalate")
     short_of = "any threshold" if never else f"this step's {pct(report['confidence_threshold'])}"
     return f"{pct(trust)} falls short of {short_of}: {_link(report, pct)}."
+
+
+def _for_group(report: Mapping[str, Any], missing: str, pct: Percents) -> str:
+    if missing:
+        return f"{missing[0].upper()}{missing[1:]}, so a person decides."
+    if report["combined_trust"] is None:
+        return "It gives its group no number."
+    return f"Its group counts it with {pct(report['combined_trust'])}: {_link(report, pct)}."
 
 
 def _link(report: Mapping[str, Any], pct: Percents) -> str:

@@ -1,6 +1,6 @@
 """The record of one decision: every stage with what went in, what came out and why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -31,6 +31,7 @@ class Reason(StrEnum):
     CHECK_FAILED = "check_failed"
     CLEARED = "cleared"  # gate
     BELOW_THRESHOLD = "below_threshold"
+    LEFT_TO_GROUP = "left_to_group"  # gate: a branch without a threshold of its own
     SIGNAL_MISSING = "signal_missing"  # gate: the number clears, a signal with on_error: escalate is missing
 
 
@@ -38,6 +39,12 @@ APPLIED = frozenset(
     {Reason.REPORTED, Reason.LOWERED, Reason.VETOED, Reason.MEASURED, Reason.UNCALIBRATED_ESCALATE, Reason.CAPPED,
      Reason.CHECK_FAILED, Reason.BELOW_THRESHOLD, Reason.SIGNAL_MISSING}
 )  # fmt: skip
+
+
+def never_clears(report: Mapping[str, Any]) -> bool:
+    """Whether a stored report forbids its step to clear, whatever the threshold; a step without one forbids nothing."""
+    reasons = {stage["reason"] for stage in report.get("stages", ())}
+    return not reasons.isdisjoint({Reason.CHECK_FAILED, Reason.UNCALIBRATED_ESCALATE})
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Report:
     combined_trust: float | None
     cleared: bool
     action: str
-    confidence_threshold: float
+    confidence_threshold: float | None
     on_low_confidence: str
     weakest: str | None
     wide_gap: bool

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from calibration.unit import optional_unit, unit
+from calibration.unit import optional_unit
 from runs.trust.inputs import (
     ON_LOW_CONFIDENCE,
     CalibrationInput,
@@ -35,12 +35,15 @@ def evaluate(
     calibration: CalibrationInput | None = None,
     grounding: GroundingInput | None = None,
     checks: Sequence[CheckInput] = (),
-    confidence_threshold: float,
+    confidence_threshold: float | None,
     on_low_confidence: str,
 ) -> Report:
-    """Combine the signals and decide. Raises ValueError naming the field that breaks the contract."""
+    """Combine the signals and decide. Raises ValueError naming the field that breaks the contract.
+
+    A threshold of None is a branch that leaves the decision to its group: it is not held back by its number.
+    """
     s = optional_unit("self_report", self_report)
-    threshold = unit("confidence_threshold", confidence_threshold)
+    threshold = optional_unit("confidence_threshold", confidence_threshold)
     one_of("on_low_confidence", on_low_confidence, ON_LOW_CONFIDENCE)
 
     after_v, why_v = _verify(s, verifier)
@@ -49,10 +52,13 @@ def evaluate(
     trust, why_d = _check(after_g, checks)
 
     never_clears = why_d is Reason.CHECK_FAILED or why_c is Reason.UNCALIBRATED_ESCALATE
-    cleared = not never_clears and (trust is None or trust >= threshold)
+    cleared = not never_clears and (trust is None or threshold is None or trust >= threshold)
     person_wanted = _escalates(verifier) or _escalates(grounding)
-    action = "escalate" if person_wanted else "none" if cleared else on_low_confidence
+    passes = cleared or threshold is None
+    action = "escalate" if person_wanted else "none" if passes else on_low_confidence
     why_gate = _gate_reason(trust, cleared=cleared, person_wanted=person_wanted, why_c=why_c, why_d=why_d)
+    if threshold is None and not person_wanted:
+        why_gate = Reason.LEFT_TO_GROUP
 
     why_s = Reason.NO_SELF_REPORT if s is None else Reason.REPORTED
     gate = {"confidence_threshold": threshold, "on_low_confidence": on_low_confidence}

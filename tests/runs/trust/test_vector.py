@@ -182,7 +182,7 @@ def test_what_no_database_would_store_is_written_visibly():
         (lambda: CheckInput(name="a", passed=1), "checks.passed: expected true or false"),
         (lambda: CheckInput(name=None, passed=True), "checks.name: expected text"),
         (lambda: decide(on_low_confidence="ignore"), "on_low_confidence: expected one of escalate, abort, proceed"),
-        (lambda: decide(confidence_threshold=None), "confidence_threshold: expected a number"),
+        (lambda: decide(confidence_threshold="0.5"), "confidence_threshold: expected a number"),
     ],
 )
 def test_whatever_breaks_the_contract_is_named(make, message):

@@ -1,0 +1,96 @@
+"""The join of a group: once its last branch has ended, or its time is over, the group ends as any step does."""
+
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import F
+from django.utils import timezone
+
+from runs import events
+from runs.engine import finish, transactions
+from runs.engine.claimed import Claimed
+from runs.engine.leases import Lease
+from runs.engine.new_rows import PATIENCE
+from runs.engine.state import RunState
+from runs.engine.work import Work
+from runs.models import Run, RunStatus, Step, StepStatus
+from runs.models.step import UNFINISHED
+from runs.pipelines import registry, schema
+from runs.trust import join, report
+
+
+def conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None:
+    """End the claimed group by the join of its branches; what the run goes on with. Raises LeaseLost and NotOurs."""
+    entry = state.pipeline.entries[row.index]
+    assert not isinstance(entry, schema.Step)
+    joined = join.evaluate(
+        list(_branches(row, entry)),
+        join=entry.join,
+        confidence_threshold=entry.confidence_threshold,
+        on_low_confidence=entry.on_low_confidence,
+    )
+    now = timezone.now()
+    row.trust_report = joined.to_json()
+    row.combined_trust = joined.trust
+    row.error = joined.reason if joined.outcome == "failed" else ""
+    told = events.event(
+        row.run_id,
+        "step.decided",
+        f"{row.name} {joined.outcome}. {joined.reason}".strip(),
+        now=now,
+        step_name=row.name,
+        level="info" if joined.outcome in {"completed", "stopped", "skipped"} else "warning",
+    )
+    return finish.rest(
+        state, row, lease, StepStatus(joined.outcome), joined.reason, fields=_FIELDS, also=[], told=told, now=now
+    )
+
+
+_FIELDS = ("status", "error", "combined_trust", "trust_report", "completed_at", "leased", "wake_at")
+
+
+def _branches(row: Step, entry: schema.Group) -> Iterator[join.Branch]:
+    found = Step.objects.filter(run_id=row.run_id, index=row.index, branch__isnull=False)
+    for branch in found.only("name", "branch", "status", "combined_trust", "trust_report").order_by("branch"):
+        assert branch.branch is not None
+        own = entry.steps[branch.branch] if isinstance(entry, schema.Parallel) else None
+        yield join.Branch(
+            name=branch.name,
+            status=branch.status,
+            trust=branch.combined_trust,
+            weight=own.weight if own else 1.0,
+            blocked=report.never_clears(branch.trust_report or {}),
+            forgiven=own is not None and own.on_failure.policy == "continue",
+        )
+
+
+def end_overdue(step_id: uuid.UUID, *, now: datetime) -> bool:
+    """Fail what is left of a group whose time is over, so that it can be joined; False when there is no such thing."""
+    row = Step.objects.filter(id=step_id, open_branches__gt=0, status__in=UNFINISHED).select_related("run").first()
+    if row is None:
+        return False
+    entry = registry.parsed(row.run.version_id).entries[row.index]
+    limit = entry.timeout_seconds
+    if limit is None or now < row.created_at + timedelta(seconds=limit):
+        return False
+    return transactions.write(lambda: _fail_open_branches(row, limit, now))
+
+
+def _fail_open_branches(row: Step, limit: float, now: datetime) -> bool:
+    # The run first, as whoever ends a branch does: the two never wait for each other.
+    if not Run.objects.select_for_update().filter(id=row.run_id, status=RunStatus.RUNNING).exists():
+        return False
+    late = Step.objects.filter(run_id=row.run_id, index=row.index, branch__isnull=False, status__in=UNFINISHED)
+    late.update(
+        status=StepStatus.FAILED,
+        error=f"not finished within the {limit:g} seconds of its group",
+        completed_at=now,
+        leased=False,
+        lease=F("lease") + 1,
+        wake_at=None,
+    )
+    Step.objects.filter(id=row.id).update(open_branches=0, wake_at=now + PATIENCE)
+    message = f"The {limit:g} seconds of {row.name} are over: what had not finished has failed."
+    events.log(row.run_id, "step.timeout", message, now=now, step_name=row.name, level="warning")
+    return True

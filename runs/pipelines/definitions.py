@@ -1,0 +1,44 @@
+"""What a step of a run is defined by: the entry of the pipeline at its place, or one branch of it."""
+
+from runs.pipelines import schema
+
+GROUPS = ("parallel", "fan_out")
+"""What stands as the executor of a group's own row."""
+
+
+def kind_of(group: schema.Group) -> str:
+    return "parallel" if isinstance(group, schema.Parallel) else "fan_out"
+
+
+def definition_of(pipeline: schema.Pipeline, *, index: int, branch: int | None) -> schema.StepBody:
+    """The definition of a step, or of one branch of a group; every branch of a fan-out has the fan-out's own."""
+    entry = pipeline.entries[index]
+    if isinstance(entry, schema.Parallel):
+        assert branch is not None  # the group's own row is joined, never called
+        return entry.steps[branch]
+    return entry
+
+
+def group_of(name: str) -> str:
+    """The group that a branch's name begins with."""
+    return name.partition("/")[0]
+
+
+def tracked_name(name: str, definition: schema.StepBody) -> str:
+    """The name a step's track record is kept under: branches of a fan-out share their group's."""
+    return definition.name if isinstance(definition, schema.FanOut) else name
+
+
+def own_threshold(definition: schema.StepBody) -> float | None:
+    """What the step itself is held to; None for a branch that leaves it to its group."""
+    return None if isinstance(definition, schema.FanOut) else definition.confidence_threshold
+
+
+def needs_confidence(pipeline: schema.Pipeline, *, index: int, definition: schema.StepBody) -> bool:
+    """Whether an answer without a confidence breaks the contract: somebody compares it with a threshold above 0."""
+    own = own_threshold(definition)
+    return (pipeline.entries[index].confidence_threshold if own is None else own) > 0
+
+
+def goes_on_after_failure(entry: schema.Step | schema.Group) -> bool:
+    return isinstance(entry, schema.StepBody) and entry.on_failure.policy == "continue"
