@@ -1,7 +1,9 @@
 """From a file to a pipeline that can run, or to everything that is wrong with it. No database."""
 
+import copy
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,21 @@ def _refused(item: Loaded, owner: str) -> Loaded:
     return replace(item, config=None, digest="", problems=[problem])
 
 
+def _step_places(steps: Any) -> Iterator[tuple[Location, Any, Any]]:
+    """Each step that says ``use:``, in whatever it stands: its location, and what holds it under which key."""
+    for position, entry in enumerate(steps if isinstance(steps, list) else []):
+        if not isinstance(entry, dict):
+            continue
+        places: list[tuple[Location, Any, Any]] = [(("steps", position), steps, position)]
+        if isinstance(entry.get("fan_out"), dict):
+            places = [(("steps", position, "fan_out"), entry, "fan_out")]
+        parallel = entry.get("parallel")
+        if isinstance(parallel, dict) and isinstance(parallel.get("steps"), list):
+            inner = parallel["steps"]
+            places = [(("steps", position, "parallel", "steps", place), inner, place) for place in range(len(inner))]
+        yield from (place for place in places if isinstance(place[1][place[2]], dict) and "use" in place[1][place[2]])
+
+
 class _Reading:
     """The data of one file on its way through the checks, collecting problems."""
 
@@ -112,8 +129,8 @@ class _Reading:
         self.data = data
         self.mark = mark
         self.library = library
-        self.used: dict[int, Used] = {}
-        self.unusable: set[int] = set()  # steps whose library step is missing or broken: what they lack is not known
+        self.used: dict[Location, Used] = {}
+        self.unusable: set[Location] = set()  # steps whose library step is missing or broken: what they lack is unknown
         self.problems: list[Problem] = []
 
     def loaded(self, name: str, source: str) -> Loaded:
@@ -133,7 +150,7 @@ class _Reading:
             pipeline = Pipeline.model_validate(self.data)
         except ValidationError as error:
             for location, message in schema_problems(error, Pipeline, self.data):
-                if location[:1] != ("steps",) or location[1:2] == () or location[1] not in self.unusable:
+                if not any(location[: len(place)] == place for place in self.unusable):
                     self._add(location, message)
             return None
         config = pipeline.model_dump(mode="json", by_alias=True)
@@ -147,35 +164,30 @@ class _Reading:
         return config
 
     def _use_library(self) -> None:
-        """Put the library's fields into each step that says ``use:``."""
-        steps = self.data.get("steps")
-        if not isinstance(steps, list):
-            return
-        merged = list(steps)
-        for position, step in enumerate(steps):
-            if not isinstance(step, dict) or "use" not in step:
-                continue
+        """Put the library's fields into each step that says ``use:``, branches of groups included."""
+        self.data = copy.deepcopy(self.data)
+        for location, holder, key in list(_step_places(self.data.get("steps"))):
+            step = holder[key]
             try:
-                self.used[position] = used = self.library.use(step)
+                self.used[location] = used = self.library.use(step)
             except KeyError:
-                self.unusable.add(position)
+                self.unusable.add(location)
                 name = step["use"]
                 near = did_you_mean(name, self.library.names()) if isinstance(name, str) else ""
-                self._add(("steps", position, "use"), f"no step {name!r} in the library{near}")
+                self._add((*location, "use"), f"no step {name!r} in the library{near}")
                 continue
-            merged[position] = used.step
+            holder[key] = used.step
             self.problems.extend(used.problems)
             if used.problems:
-                self.unusable.add(position)
-        self.data = {**self.data, "steps": merged}
+                self.unusable.add(location)
 
     def _add(self, location: Location, message: str, text_line: int = 0) -> None:
         """``text_line`` is the line within a text, where the problem is inside one."""
         file, mark = self.file, self.mark.find(location)
-        if len(location) > 2 and location[0] == "steps" and isinstance(location[1], int):
-            used = self.used.get(location[1])
-            if used is not None and used.inherited(location[2:]):
-                file, mark = used.file, used.mark.find(location[2:])
+        for place, used in self.used.items():
+            inner = location[len(place) :]
+            if inner and location[: len(place)] == place and used.inherited(inner):
+                file, mark = used.file, used.mark.find(inner)
         line = mark.line
         if text_line and mark.text_line > mark.line:
             line = mark.text_line + text_line - 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.pipelines.loading import BASE, SHELL, STEP, VERIFIER, load_with
+from tests.runs.pipelines.loading import BASE, STEP, load_with
 
 READINESS = {"operational": {"min_runs": 3}}
 ALL_TIERS = {
@@ -55,49 +55,9 @@ STEP_BODY = BASE["steps"][0]
         (f"{STEP}.verifier", {"executor": "a2a"}, "verifier.executor: a2a"),
         (f"{STEP}.grounding", {"executor": "agent"}, "grounding.executor: agent"),
         (f"{STEP}.deterministic_checks", [{"type": "human", "name": "h", "message": "ok?"}], "a human check"),
-        ("steps", [{"parallel": {"name": "g", "steps": [{**STEP_BODY, "weight": 2.0}]}}], "parallel"),
-        (
-            "steps",
-            [
-                {
-                    "parallel": {
-                        "name": "g",
-                        "join": "weighted_average",
-                        "confidence_threshold": 0.5,
-                        "on_low_confidence": "abort",
-                        "on_abort": "notify",
-                        "timeout_seconds": 60,
-                        "when": "true",
-                        "readiness": READINESS,
-                        "steps": [STEP_BODY],
-                    }
-                }
-            ],
-            "parallel",
-        ),
-        ("steps", [{"fan_out": {**STEP_BODY, "over": "{{ vars.limit }}"}}], "fan_out"),
-        (
-            "steps",
-            [
-                {
-                    "fan_out": {
-                        **STEP_BODY,
-                        "over": "[1]",
-                        "as": "host",
-                        "join": "any_must_pass",
-                        "max_items": 3,
-                        "on_empty": "skip",
-                        "verifier": VERIFIER,
-                        "grounding": {},
-                        "deterministic_checks": [SHELL],
-                        "calibration": {},
-                        "retry": {},
-                        "readiness": READINESS,
-                    }
-                }
-            ],
-            "fan_out",
-        ),
+        ("steps", [{"parallel": {"name": "g", "readiness": READINESS, "steps": [STEP_BODY]}}], "readiness"),
+        ("steps", [{"parallel": {"name": "g", "steps": [{**STEP_BODY, "readiness": READINESS}]}}], "readiness"),
+        ("steps", [{"fan_out": {**STEP_BODY, "over": "[1]", "readiness": READINESS}}], "readiness"),
         *[
             ("steps", [{"name": "s", "executor": kind, "executor_config": config}], f"executor: {kind}")
             for kind, config in [
