@@ -12,6 +12,7 @@ from runs.demo.pipelines import is_wanted
 from runs.engine import drive, sweeper
 from runs.engine import snapshot as snapshots
 from runs.engine.work import Kind, Work
+from runs.escalations import overdue
 
 
 @shared_task
@@ -22,6 +23,7 @@ def do(kind: Kind, id: str) -> None:
 @shared_task
 def sweep() -> None:
     sweeper.sweep()
+    overdue.settle(now=timezone.now())
 
 
 @shared_task

@@ -7,6 +7,7 @@ from django.db.models import F
 
 from runs import events
 from runs.engine import transactions
+from runs.escalations.resuming import withdraw
 from runs.models import Run, RunStatus, Step, StepStatus
 from runs.models.run import IN_FLIGHT
 from runs.models.step import UNFINISHED
@@ -51,6 +52,7 @@ def _close(
     )
     if not closed:
         return False
+    withdraw(run_id, now=now)
     Step.objects.filter(run_id=run_id, status__in=UNFINISHED).update(
         status=step_status, error=reason, completed_at=now, leased=False, lease=F("lease") + 1, wake_at=None
     )

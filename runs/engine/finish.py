@@ -14,6 +14,7 @@ from runs.engine import branches, commit, gate, leases, loop, plan, sightings
 from runs.engine.claimed import Claimed, onward
 from runs.engine.state import RunState
 from runs.engine.work import Work
+from runs.escalations.opening import opening
 from runs.marking import items
 from runs.models import RunEvent, Step, StepStatus
 from runs.storable import storable_reason
@@ -90,6 +91,8 @@ def _finish(
     # The answer too, unless it was kept before it was judged.
     fields = DECISION_FIELDS if prepared.answer_saved else tuple(dict.fromkeys((*ANSWER_FIELDS, *DECISION_FIELDS)))
     also = [*rows.insertion(prepared.unsaved), *_sampling(claimed, verdict, now)]
+    if status == StepStatus.ESCALATED:
+        also += opening(claimed.row, prepared.definition, reason=reason, now=now)
     return rest(claimed.state, claimed.row, claimed.lease, status, reason, fields=fields, also=also, told=told, now=now)
 
 

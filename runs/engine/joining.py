@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import F
 from django.utils import timezone
 
+from calibration.statements import Statement
 from runs import events
 from runs.engine import finish, transactions
 from runs.engine.claimed import Claimed
@@ -14,7 +15,9 @@ from runs.engine.leases import Lease
 from runs.engine.new_rows import PATIENCE
 from runs.engine.state import RunState
 from runs.engine.work import Work
-from runs.models import Run, RunStatus, Step, StepStatus
+from runs.escalations.opening import opening
+from runs.models import Escalation, Run, RunStatus, Step, StepStatus
+from runs.models.escalation import PASSED
 from runs.models.step import UNFINISHED
 from runs.pipelines import registry, schema
 from runs.trust import join, report
@@ -42,8 +45,11 @@ def conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None:
         step_name=row.name,
         level="info" if joined.outcome in {"completed", "stopped", "skipped"} else "warning",
     )
+    also: list[Statement] = []
+    if joined.outcome == "escalated" and not joined.waits_for_branches:
+        also = opening(row, entry, reason=joined.reason, now=now)
     return finish.rest(
-        state, row, lease, StepStatus(joined.outcome), joined.reason, fields=_FIELDS, also=[], told=told, now=now
+        state, row, lease, StepStatus(joined.outcome), joined.reason, fields=_FIELDS, also=also, told=told, now=now
     )
 
 
@@ -52,6 +58,8 @@ _FIELDS = ("status", "error", "combined_trust", "trust_report", "completed_at", 
 
 def _branches(row: Step, entry: schema.Group) -> Iterator[join.Branch]:
     found = Step.objects.filter(run_id=row.run_id, index=row.index, branch__isnull=False)
+    passed = Escalation.objects.filter(step__run_id=row.run_id, step__index=row.index, state__in=PASSED)
+    accepted = set(passed.values_list("step_id", flat=True))
     for branch in found.only("name", "branch", "status", "combined_trust", "trust_report").order_by("branch"):
         assert branch.branch is not None
         own = entry.steps[branch.branch] if isinstance(entry, schema.Parallel) else None
@@ -61,6 +69,7 @@ def _branches(row: Step, entry: schema.Group) -> Iterator[join.Branch]:
             trust=branch.combined_trust,
             weight=own.weight if own else 1.0,
             blocked=report.never_clears(branch.trust_report or {}),
+            accepted=branch.id in accepted,
             forgiven=own is not None and own.on_failure.policy == "continue",
         )
 

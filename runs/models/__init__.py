@@ -1,4 +1,5 @@
 from runs.models.access import Role, Team, Token
+from runs.models.escalation import Decision, Escalation, EscalationState
 from runs.models.event import RunEvent
 from runs.models.pipeline import Pipeline, PipelineVersion
 from runs.models.preference import Preference
@@ -8,6 +9,9 @@ from runs.models.signal import Signal, SignalKind, SignalState
 from runs.models.step import Step, StepStatus
 
 __all__ = [
+    "Decision",
+    "Escalation",
+    "EscalationState",
     "Pipeline",
     "PipelineVersion",
     "Preference",

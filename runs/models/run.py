@@ -49,6 +49,15 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
     wake_at = models.DateTimeField(null=True)
+    parent_step = models.ForeignKey(
+        "runs.Step",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="children",
+        help_text="The step that started it.",
+    )
+    rerun_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="reruns")
+    rerun_from = models.TextField(default="", blank=True, help_text="The first step that a rerun does again.")
 
     class Meta:
         constraints = [

@@ -15,7 +15,6 @@ NOT_YET_TOP: dict[str, str] = {
 }
 NOT_YET_STEP: dict[str, str] = {
     "readiness": "readiness",
-    "escalation": "escalation",
     "threshold_bias": "threshold_bias",
     "on_failure.webhook": "on_failure.webhook",
 }

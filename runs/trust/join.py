@@ -22,7 +22,8 @@ class Branch:
 
     ``status`` is a finished step's: completed, stopped, escalated, aborted, failed or skipped.
     ``blocked``: a check failed, or it insists on a track record it lacks; nothing else makes up for that.
-    ``forgiven``: its author wrote that the run goes on when it fails.
+    ``forgiven``: its author wrote that the run goes on when it fails. ``accepted``: a person let it pass, so
+    its number does not hold the group back a second time.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Branch:
     weight: float = 1.0
     blocked: bool = False
     forgiven: bool = False
+    accepted: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Joined:
     trust: float | None
     reason: str
     inputs: Mapping[str, Any]
+
+    @property
+    def waits_for_branches(self) -> bool:
+        """Whether it is a branch that a person has to look at, not the group's own number."""
+        return self.outcome == "escalated" and any(one["status"] == "escalated" for one in self.inputs["branches"])
 
     def to_json(self) -> dict[str, Any]:
         """The report to store: every input and the outcome, so that ``recompute`` can check it."""
@@ -92,6 +99,7 @@ def recompute(report: Mapping[str, Any]) -> Joined:
 def _combined(running: Sequence[Branch], join: Join) -> float | None:
     if _blocking(running, join):
         return 0.0
+    running = [one for one in running if not one.accepted]
     if join == "weighted_average":
         counted = [(0.0 if one.status == "failed" else one.trust, one.weight) for one in running]
         return _average([(trust, weight) for trust, weight in counted if trust is not None])
@@ -103,8 +111,8 @@ def _combined(running: Sequence[Branch], join: Join) -> float | None:
 
 def _blocking(running: Sequence[Branch], join: Join) -> list[Branch]:
     """The blocked branches that make the whole group 0."""
-    blocked = [one for one in running if one.blocked]
-    others = [one for one in running if one.status != "failed" and not one.blocked]
+    blocked = [one for one in running if one.blocked and not one.accepted]
+    others = [one for one in running if one.status != "failed" and one not in blocked]
     return [] if join == "any_must_pass" and others else blocked
 
 

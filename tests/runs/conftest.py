@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from runs.engine.work import Work
+from tests.pipelines import Pipelines
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,10 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
     sent: list[Work] = []
     monkeypatch.setattr("runs.engine.publish._send", lambda works, *_, **__: sent.extend(works))
     return sent
+
+
+@pytest.fixture
+def pipelines(settings, tmp_path: Path) -> Pipelines:
+    settings.PIPELINES_DIR = tmp_path / "pipelines"
+    settings.STEPS_DIR = tmp_path / "steps"
+    return Pipelines(settings.PIPELINES_DIR)

@@ -37,7 +37,6 @@ STEP_BODY = BASE["steps"][0]
         ("budget", {"max_usd": 0.5}, "budget"),
         ("readiness", ALL_TIERS, "readiness"),
         (f"{STEP}.readiness", {**READINESS, "accuracy": None}, "readiness"),
-        (f"{STEP}.escalation", {"to": "lead", "after_seconds": 60, "on_timeout": "abort"}, "escalation"),
         (
             f"{STEP}.threshold_bias",
             {"enforce": True, "window": 5, "min": 2, "band": 0.2, "allow_lower": True},

@@ -129,3 +129,10 @@ def test_a_report_can_be_recomputed():
     assert join.recompute(report).to_json() == report
     with pytest.raises(ValueError, match="not a report of a join"):
         join.recompute({"version": 1})
+
+
+def test_a_branch_that_a_person_let_pass_does_not_hold_the_group_back_again():
+    accepted = _branch(1, 0.0, blocked=True, accepted=True)
+
+    assert (_of(_branch(0, 0.9), accepted).trust, _of(_branch(0, 0.9), accepted).outcome) == (0.9, "completed")
+    assert (_of(accepted).trust, _of(accepted).outcome) == (None, "completed")
