@@ -12,7 +12,7 @@ from django.db.models import DateTimeField, F, Model
 from django.db.models.expressions import CombinedExpression
 
 from calibration.models import Sample
-from runs.models import QueueItem, Run, RunEvent, Signal, Step
+from runs.models import Escalation, QueueItem, Run, RunEvent, Signal, Step
 
 _BELOW_TIME = (1 << 80) - 1
 
@@ -29,6 +29,7 @@ def backdate(*, run_id: uuid.UUID, to: datetime) -> uuid.UUID:
         RunEvent.objects.filter(run_id=run_id).update(run_id=moved, **_earlier(RunEvent, back))
         for old, new in steps.items():
             Signal.objects.filter(step_id=old).update(step_id=new, **_earlier(Signal, back))
+            Escalation.objects.filter(step_id=old).update(step_id=new, run_id=moved, **_earlier(Escalation, back))
             QueueItem.objects.filter(step_id=old).update(step_id=new, run_id=moved, **_earlier(QueueItem, back))
             Sample.objects.filter(id=old).update(id=new, group=moved, **_earlier(Sample, back))
             Step.objects.filter(id=old).update(id=new)

@@ -1,5 +1,8 @@
 """What a step of a run is defined by: the entry of the pipeline at its place, or one branch of it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from runs.pipelines import schema
 
 GROUPS = ("parallel", "fan_out")
@@ -8,6 +11,19 @@ GROUPS = ("parallel", "fan_out")
 
 def kind_of(group: schema.Group) -> str:
     return "parallel" if isinstance(group, schema.Parallel) else "fan_out"
+
+
+def written(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The entries of a stored version as pages show them; a group says its kind where a step says its executor."""
+    entries = [entry for entry in config.get("steps", []) if isinstance(entry, dict)]
+    return [_written(entry) for entry in entries]
+
+
+def _written(entry: dict[str, Any]) -> dict[str, Any]:
+    for kind in GROUPS:
+        if isinstance(entry.get(kind), dict):
+            return {**entry[kind], "executor": kind}
+    return entry
 
 
 def definition_of(pipeline: schema.Pipeline, *, index: int, branch: int | None) -> schema.StepBody:

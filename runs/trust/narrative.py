@@ -6,6 +6,7 @@ Pure: reads the stored report and nothing else, so a page, the API and the comma
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runs.trust import join_words
 from runs.trust.percent import Percents
 from runs.trust.phrases import (
     backed,
@@ -30,6 +31,8 @@ PARTS = {"verifier": "a verifier", "calibration": "calibration", "grounding": "g
 
 def narrative(report: Mapping[str, Any]) -> list[str]:
     """How the number was calculated, one entry per stage in the order they acted, the gate last."""
+    if report.get("kind") == "join":
+        return join_words.narrative(report)
     pct = percents(report)
     stages = {stage["stage"]: stage for stage in report["stages"]}
     told = [_self_report(stages["self_report"], pct)]
@@ -46,6 +49,8 @@ def narrative(report: Mapping[str, Any]) -> list[str]:
 
 def percents(report: Mapping[str, Any]) -> Percents:
     """The writer of this report's numbers, each told apart from every other in it."""
+    if report.get("kind") == "join":
+        return join_words.percents(report)
     inputs = {stage["stage"]: stage["inputs"] for stage in report["stages"]}
     numbers = [inputs["verifier"].get("veto_floor"), inputs["calibration"].get("accuracy")]
     numbers += [report["signals"][name] for name in ("S", "V", "S_after_V", "G")]
@@ -165,6 +170,8 @@ def _gate(report: Mapping[str, Any], stage: Stage, pct: Percents) -> str:
 
 def verdict(report: Mapping[str, Any]) -> str:
     """The decision in one sentence that names the weakest link."""
+    if report.get("kind") == "join":
+        return join_words.verdict(report)
     pct, trust = percents(report), report["combined_trust"]
     missing = missing_clause(insisted_on(report))
     if report["confidence_threshold"] is None:

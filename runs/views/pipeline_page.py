@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run, Step
 from runs.models.pipeline import DEMO_FILES
+from runs.pipelines.definitions import written
 from runs.views import step_config
 from runs.views.page import page
 from runs.views.run_payload import proposed
@@ -50,7 +51,7 @@ def render_pipeline(
         "errors": row.errors if row.present else [],
         "source": row.version.source[:SOURCE_HEAD] if row.version else "",
         "source_chars": len(row.version.source) if row.version else 0,
-        "steps": [_step(definition) for definition in config.get("steps", []) if isinstance(definition, dict)],
+        "steps": [_step(definition) for definition in written(config)],
         "trigger": _trigger(config.get("trigger")),
         "recent": [{"run": run, "took": took(run, now)} for run in recent[:RECENT]],
         "chart": _chart(recent),

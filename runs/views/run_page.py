@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET
 from runs.access.roles import role_required
 from runs.models import Role, Run, RunEvent, Step
 from runs.models.run import ENDED, IN_FLIGHT
+from runs.pipelines.definitions import written
 from runs.views import run_reads
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
@@ -175,12 +176,8 @@ def _places(found: Run) -> list[Place]:
 
 
 def definitions(found: Run) -> dict[str, Mapping[str, Any]]:
-    """The steps as the version the run executes defines them, by name."""
-    return {
-        str(definition.get("name")): definition
-        for definition in found.version.config.get("steps", [])
-        if isinstance(definition, dict)
-    }
+    """The steps as the version the run executes defines them, by name; a group under its own."""
+    return {str(definition.get("name")): definition for definition in written(found.version.config)}
 
 
 def _panels(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> list[Panel]:

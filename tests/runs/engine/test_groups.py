@@ -218,3 +218,17 @@ def test_taking_a_group_while_branches_are_open_does_nothing(pipelines):
 
     group.refresh_from_db()
     assert (group.status, group.open_branches, group.leased) == ("running", 1, False)
+
+
+def test_the_pages_of_a_run_with_groups_open(pipelines, client, django_user_model):
+    pipelines.write("p", fan_out(), parallel(step("a"), step("b", says=0.4)), **INCLUDE)
+    run = finish(finish(pipelines.run("p", data={"hosts": [1, 2]})))
+    client.force_login(django_user_model.objects.create_superuser("root"))
+
+    page = client.get(f"/ui/runs/{run.id}").content.decode()
+
+    assert run.status == "escalated"
+    assert "The weakest branch counts." in page
+    assert "goes to its group" in page or "Its group counts it with" in page
+    assert client.get("/ui/pipelines/p").status_code == 200
+    assert client.get(f"/runs/{run.id}").status_code == 200
