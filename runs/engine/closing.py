@@ -7,7 +7,7 @@ from django.db.models import F
 
 from runs import events
 from runs.engine import transactions
-from runs.escalations.resuming import withdraw
+from runs.engine.opening import withdraw
 from runs.models import Run, RunStatus, Step, StepStatus
 from runs.models.run import IN_FLIGHT
 from runs.models.step import UNFINISHED

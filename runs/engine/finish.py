@@ -12,9 +12,9 @@ from calibration.statements import Statement
 from runs import events, rows
 from runs.engine import branches, commit, gate, leases, loop, plan, sightings
 from runs.engine.claimed import Claimed, onward
+from runs.engine.opening import opening
 from runs.engine.state import RunState
 from runs.engine.work import Work
-from runs.escalations.opening import opening
 from runs.marking import items
 from runs.models import RunEvent, Step, StepStatus
 from runs.storable import storable_reason

@@ -13,9 +13,9 @@ from runs.engine import finish, transactions
 from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
 from runs.engine.new_rows import PATIENCE
+from runs.engine.opening import opening
 from runs.engine.state import RunState
 from runs.engine.work import Work
-from runs.escalations.opening import opening
 from runs.models import Escalation, Run, RunStatus, Step, StepStatus
 from runs.models.escalation import PASSED
 from runs.models.step import UNFINISHED

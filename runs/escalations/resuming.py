@@ -1,12 +1,12 @@
 """What a decision does to the run: it goes on, it ends, or it waits for the other decisions of its group."""
 
-import uuid
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
 from runs import events
 from runs.engine.new_rows import PATIENCE
+from runs.engine.opening import withdraw
 from runs.engine.work import Work
 from runs.models import Escalation, EscalationState, Run, RunStatus, Step, StepStatus
 from runs.pipelines.definitions import group_of
@@ -41,13 +41,6 @@ def abort(step: Step, by: str, reason: str, *, now: datetime) -> list[Work]:
         message = f"The run was aborted. {told}"
         events.log(step.run_id, "run.ended", message, now=now, level="warning", data={"status": "aborted"})
     return []
-
-
-def withdraw(run_id: uuid.UUID, *, now: datetime) -> None:
-    """Close what nobody needs to decide any more, since the run has ended."""
-    Escalation.objects.filter(run_id=run_id, state=EscalationState.OPEN).update(
-        state=EscalationState.WITHDRAWN, closed_at=now, due_at=None
-    )
 
 
 def _running(step: Step, *, wake_at: datetime | None) -> bool:

@@ -1,11 +1,12 @@
-"""Opening an escalation, in the transaction of whatever escalated the step."""
+"""Opening an escalation, in the transaction of whatever escalated the step, and closing those of a run that ended."""
 
+import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
 from calibration.statements import Statement
 from runs import rows
-from runs.models import Escalation, Step
+from runs.models import Escalation, EscalationState, Step
 from runs.storable import storable_reason
 
 
@@ -23,3 +24,10 @@ def opening(step: Step, definition: Any, *, reason: str, now: datetime) -> list[
         on_timeout=wanted.on_timeout if wanted else "keep",
     )
     return rows.insertion([escalation])
+
+
+def withdraw(run_id: uuid.UUID, *, now: datetime) -> None:
+    """Close what nobody needs to decide any more, since the run has ended."""
+    Escalation.objects.filter(run_id=run_id, state=EscalationState.OPEN).update(
+        state=EscalationState.WITHDRAWN, closed_at=now, due_at=None
+    )
