@@ -176,3 +176,29 @@ def test_a_hundred_slow_agents_at_once_on_one_worker(pipelines, worker, tmp_path
             what="a hundred runs",
         )
     assert time.monotonic() - started < 15  # one after the other would be two hundred seconds
+
+
+def test_a_fan_out_of_200_over_two_workers_survives_the_death_of_one(pipelines, worker, beat, tmp_path):
+    log = tmp_path / "log"
+    group = {
+        **step("each", prompt_template="{{ item }}", agent={"log": str(log)}),
+        "over": "{{ range(200) | list }}",
+        "max_items": 200,
+    }
+    pipelines.write("many", {"fan_out": group}, step("then", prompt_template="{{ steps.each | length }}"))
+    worker()
+    victim = worker()
+    beat()
+    run = pipelines.accept("many")
+    wait_until(lambda: len(calls(log)) > 60, seconds=60, what="the fan-out to be well under way")
+    victim.kill()
+
+    wait_for(run, RunStatus.COMPLETED, seconds=90)
+
+    branches = run.steps.filter(branch__isnull=False)
+    assert branches.filter(status=StepStatus.COMPLETED).count() == 200
+    assert steps_of(run)["then"].prompt == "200"
+    assert {call["prompt"] for call in calls(log)} == set(map(str, range(200)))
+    # What the victim had in hand is asked again, under the key it had: whoever keeps to keys does it once.
+    assert len({call["key"] for call in calls(log)}) == 200
+    assert run.events.filter(kind="step.decided", step_name__startswith="each/").count() == 200
