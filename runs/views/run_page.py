@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET
 from runs.access.roles import role_required
 from runs.models import Role, Run, RunEvent, Step
 from runs.models.run import ENDED, IN_FLIGHT
-from runs.pipelines.definitions import written
+from runs.pipelines.definitions import group_of, written
 from runs.views import run_reads
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
@@ -171,7 +171,11 @@ def _places(found: Run) -> list[Place]:
     steps = list(run_reads.outline(run_reads.steps_of(found.id)))
     by_name = {step.name: step for step in steps}
     planned = [str(definition.get("name")) for definition in definitions(found).values()]
-    places = [Place(name, by_name.pop(name, None)) for name in planned]
+    places = []
+    for name in planned:
+        places.append(Place(name, by_name.pop(name, None)))
+        branches = [step for step in steps if step.branch is not None and group_of(step.name) == name]
+        places += [Place(step.name, by_name.pop(step.name)) for step in branches]
     return places + [Place(step.name, step) for step in steps if step.name in by_name]
 
 

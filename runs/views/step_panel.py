@@ -179,8 +179,8 @@ def _stage(report: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
 
 def _number(report: Mapping[str, Any] | None) -> str:
     """The trust as the verdict writes it: where it matters, with the decimal that tells it from the threshold."""
-    if not report or report.get("combined_trust") is None:
-        return ""
+    if not report or report.get("combined_trust") is None or report.get("kind") == "join":
+        return ""  # a group has no picture that a number would stand beside
     return str(percents(report)(report["combined_trust"]))
 
 

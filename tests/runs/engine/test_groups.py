@@ -229,6 +229,9 @@ def test_the_pages_of_a_run_with_groups_open(pipelines, client, django_user_mode
 
     assert run.status == "escalated"
     assert "The weakest branch counts." in page
+    page = page[page.index("<bdi>each</bdi>") :]  # the banner above names the group that waits
+    order = [page.index(f"<bdi>{name}</bdi>") for name in ("each", "each/0", "each/1", "both", "both/a", "both/b")]
+    assert order == sorted(order)
     assert "goes to its group" in page or "Its group counts it with" in page
     assert client.get("/ui/pipelines/p").status_code == 200
     assert client.get(f"/runs/{run.id}").status_code == 200
