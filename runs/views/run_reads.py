@@ -51,8 +51,8 @@ def steps_of(run_id: uuid.UUID) -> "QuerySet[Step]":
 def outline(steps: "QuerySet[Step]") -> "QuerySet[Step]":
     """Only what the overview of steps shows."""
     return steps.only(
-        "id", "run_id", "name", "index", "branch", "status", "executor", "combined_trust", "confidence_threshold", "started_at",
-        "completed_at", "duration_ms", "tries",
+        "id", "run_id", "name", "index", "branch", "status", "executor", "combined_trust", "confidence_threshold",
+        "started_at", "completed_at", "duration_ms", "tries",
     )  # fmt: skip
 
 
