@@ -58,10 +58,8 @@ class QueueFilters:
         if self.label:
             chosen["label_source"] = "" if self.label == UNLABELLED else self.label
         if by_index:
-            items = items.filter(**chosen)
-            if chosen.get("label_source"):
-                # Written out, since PostgreSQL must see that the index of labelled items holds all that is wanted.
-                items = items.exclude(label_source=Func(template="''", output_field=TextField()))
+            label = {"label_source": _constant(LabelSource(chosen.pop("label_source")))} if self.label else {}
+            items = items.filter(**chosen, **label)
         else:
             items = items.filter(*(Exact(_in_no_index(column), value) for column, value in chosen.items()))
         return items.filter(AGES[self.age][1](now)) if self.age else items
@@ -70,6 +68,11 @@ class QueueFilters:
 def _in_no_index(column: str) -> Coalesce:
     """The column's own value, as an expression."""
     return Coalesce(F(column), Value(""), output_field=TextField())
+
+
+def _constant(label: LabelSource) -> Func:
+    """The label written into the statement: PostgreSQL must see that it is in the index of labelled items."""
+    return Func(template=f"'{label.value}'", output_field=TextField())
 
 
 def parse(query: QueryDict, names: Callable[[], Known] = known, *, beside: Sequence[str] = ()) -> QueueFilters:
