@@ -41,8 +41,8 @@ class Flag(NamedTuple):
         """What the interval says about it, for the line below the sentence."""
         marks = f"{self.n} labels"
         if self.supported:
-            return f"{marks}: the 95 % interval bears this out"
-        return f"{marks}: the 95 % interval still allows that nothing is wrong"
+            return f"{marks}: the 95% interval bears this out"
+        return f"{marks}: the 95% interval still allows that nothing is wrong"
 
 
 def is_far(gap: float) -> bool:

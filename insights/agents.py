@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Count, Max
+from django.db.models import Max
 
 from calibration.models import AgentVersion, Bucket
 from calibration.summary import Summary, summaries
@@ -17,7 +17,7 @@ from insights.measures import Share
 
 @dataclass(frozen=True)
 class Agent:
-    """``version`` is the one that was in use last, "" when the agent tells none; ``versions`` how many it had."""
+    """``versions`` is how many it had; ``version`` the one it told last, "" where none was told."""
 
     name: str
     last_seen: datetime | None
@@ -62,10 +62,17 @@ def agents(names: Sequence[tuple[str, datetime | None]]) -> list[Agent]:
     # One bin for all of [0, 1]: the list shows the sums alone.
     for one in summaries(bucket_ids=ids, bin_width=1, n_min=settings.SERVICE.calibration.n_min):
         found[one.key.agent].append(one)
-    told = AgentVersion.objects.filter(agent__in=wanted)
-    counts = dict(told.values_list("agent").annotate(Count("id")).order_by())
-    latest = dict(told.order_by("last_seen", "id").values_list("agent", "version"))
-    return [Agent(name, last, latest.get(name, ""), counts.get(name, 0), found[name]) for name, last in names]
+    told: defaultdict[str, list[str]] = defaultdict(list)
+    for agent, version in (
+        AgentVersion.objects.filter(agent__in=wanted).order_by("last_seen", "id").values_list("agent", "version")
+    ):
+        told[agent].append(version)
+    return [_agent(name, last, told[name], found[name]) for name, last in names]
+
+
+def _agent(name: str, last: datetime | None, told: Sequence[str], found: Sequence[Summary]) -> Agent:
+    every = {*told, *(one.key.agent_version for one in found)} - {""}
+    return Agent(name, last, told[-1] if told else "", len(every), found)
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -1,5 +1,6 @@
 """One step: the record of each agent and version that does it, its threshold, and what its evidence shows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from runs.models import Role, Step
 from runs.models.run import STAGES
 
 MOST_RECORDS = 50
+AT_ONCE = 6  # records that stand above the charts, besides the chosen one
 WIDTHS = (0.05, 0.1, 0.2, 0.25)
 NAMES = ("bucket", "stage", "width")
 
@@ -90,7 +92,7 @@ def _measured(name: str, asked: Asked, buckets: list[int]) -> dict[str, Any]:
     }
     return {
         "found": found,
-        "records": [{"record": one, "url": f"?{asked.query(bucket=one.summary.bucket_id)}"} for one in found.records],
+        **_records(found.records, chosen, asked),
         "unlisted": len(buckets) - len(found.records),
         "chosen": chosen,
         "bins": bins,
@@ -102,6 +104,15 @@ def _measured(name: str, asked: Asked, buckets: list[int]) -> dict[str, Any]:
         "shown": shown,
         "charts": [(name, data) for name, data in charts.items() if data],
     }
+
+
+def _records(every: Sequence[overview.Record], chosen: overview.Record, asked: Asked) -> dict[str, Any]:
+    """The records in two lists: what stands at once, and the further ones, which open on demand."""
+    lists: dict[str, Any] = {"records": [], "further": []}
+    for n, one in enumerate(every):
+        row = {"record": one, "url": f"?{asked.query(bucket=one.summary.bucket_id)}"}
+        lists["records" if n < AT_ONCE or one is chosen else "further"].append(row)
+    return lists
 
 
 def _bins(summary: Summary, asked: Asked) -> list[dict[str, Any]]:

@@ -39,7 +39,6 @@
     const layout = {
       barmode: "stack",
       margin: { l: 44, r: 32, t: 8, b: 28 },
-      height: 244,
       paper_bgcolor: "transparent",
       plot_bgcolor: "transparent",
       font: { family: getComputedStyle(document.body).fontFamily },

@@ -14,7 +14,7 @@ def test_an_agent_that_claims_more_than_it_holds():
     found = flag(a_bin(0.75, 0.9))
     assert (found.direction, found.supported, found.gap) == ("over", True, pytest.approx(0.15))
     assert found.sentence == "runs scoring ~90% here are only 75% correct"
-    assert found.support == "40 labels: the 95 % interval bears this out"
+    assert found.support == "40 labels: the 95% interval bears this out"
 
 
 def test_an_agent_that_claims_less():
@@ -27,7 +27,7 @@ def test_the_interval_may_not_bear_it_out():
     # Wilson of 14 of 20 is [0.481, 0.855]: wide enough to hold 0.85
     found = flag(a_bin(0.7, 0.85, 20))
     assert not found.supported
-    assert found.support == "20 labels: the 95 % interval still allows that nothing is wrong"
+    assert found.support == "20 labels: the 95% interval still allows that nothing is wrong"
 
 
 @pytest.mark.parametrize(("accuracy", "confidence"), [(0.8, 0.95), (0.95, 0.8), (0.75, 0.9), (0.0, 0.15), (0.55, 0.7)])

@@ -34,6 +34,13 @@ def test_an_agent_with_its_steps_version_and_record():
     assert found.last_seen == NOW
 
 
+def test_versions_that_only_an_import_names_are_counted():
+    for version in ("v1", "v2"):
+        answers(key(agent_version=version), right=1)
+    (found,) = agents(agent_names())
+    assert (found.version, found.versions) == ("", 2)
+
+
 def test_an_agent_that_tells_no_version_has_none():
     answers(key(agent="plain", agent_version=""), unmarked=1)
     (found,) = agents(agent_names())
@@ -46,5 +53,5 @@ def test_the_queries_do_not_grow_with_the_agents(django_assert_num_queries):
         agent("v1", days_ago=number, name=f"command:{number}")
     with django_assert_num_queries(2):
         names = agent_names()
-    with django_assert_num_queries(5):  # buckets, the same for their sums, sums, counts of versions, last versions
+    with django_assert_num_queries(4):  # buckets, the same for their sums, sums, told versions
         assert len(agents(names)) == 10

@@ -51,8 +51,19 @@ def test_the_run_page_leads_to_the_record_of_its_step(viewer: Client) -> None:
 def test_the_answer_stands_at_the_top(viewer: Client) -> None:
     answers("ciii", 0.95, by=factories.user())
     text = html(viewer, PAGE)
-    assert "<b>25%</b> correct (4 labels: the 95 % interval bears this out)" in text
+    assert "<b>25%</b> correct (4 labels: the 95% interval bears this out)" in text
     assert "raise the threshold" in text
+
+
+def test_many_versions_open_on_demand_and_the_chosen_one_stands_above_the_charts(viewer: Client) -> None:
+    for number in range(8):
+        answer(key(prompt_hash=f"p{number}"), at=NOW - dt.timedelta(days=number))
+    text = html(viewer, f"{PAGE}?bucket={bucket_id(key(prompt_hash='p7'))}")
+    at_once, further = text.split("Further versions", maxsplit=1)
+    assert [n for n in range(8) if f"prompt p{n}" in at_once] == [0, 1, 2, 3, 4, 5, 7]
+    assert "prompt p6" in further.split("</details>", maxsplit=1)[0]
+    answer(key(step="other"))
+    assert "Further versions" not in html(viewer, "/ui/insights/steps/other")
 
 
 def test_the_version_in_use_is_shown_and_any_other_can_be(viewer: Client) -> None:
