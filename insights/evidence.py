@@ -1,5 +1,6 @@
-"""The answers behind a number: the samples of one bucket or bin, newest first, each with the run it came from."""
+"""The answers behind a number (of a bucket, a bin, a side of a threshold), newest first, each with its run."""
 
+import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +10,15 @@ from django.http import QueryDict
 
 from calibration import binning
 from calibration.models import Bucket, LabelSource, Mark, Sample
-from insights.query import one_of, only_known, whole_number, width_of
+from insights.query import one_of, only_known, share_of, whole_number, width_of
 from insights.strip import percent_range
 from runs.models import Step
 from runs.models.run import STAGES
+from runs.trust.percent import edge
 from runs.views.query import BadAddress
 
 PAGE = 50
-NAMES = ("bucket", "bin", "width", "stage", "show", "before")
+NAMES = ("bucket", "bin", "width", "below", "least", "stage", "show", "before")
 SHOW = {"labelled": "All with a label", "wrong": "Wrong", "right": "Right", "unlabelled": "Not labelled yet"}
 _WHERE = {
     "labelled": Q(label__isnull=False),
@@ -28,24 +30,33 @@ _WHERE = {
 
 @dataclass(frozen=True)
 class Question:
-    """Which samples are wanted; ``bin`` None is the whole bucket, ``stage`` "" both stages."""
+    """Which samples are wanted; ``bin`` None is the whole bucket, ``stage`` "" both stages.
+
+    ``below`` and ``least`` are the two sides of a threshold: what it stops, and what it lets through.
+    """
 
     bucket: int
     bin: int | None
     width: float
+    below: float | None
+    least: float | None
     stage: str
     show: str
     before: uuid.UUID | None
 
     @property
     def range(self) -> str:
-        """The bin's, as "80 to 90%"; "" for the whole bucket."""
-        return "" if self.bin is None else percent_range(*binning.edges(self.bin, self.width))
+        """What the answers say, as "80 to 90%" or "less than 75%"; "" for the whole bucket."""
+        parts = [] if self.bin is None else [percent_range(*binning.edges(self.bin, self.width))]
+        parts += [] if self.least is None else [f"{edge(self.least)}% or more"]
+        parts += [] if self.below is None else [f"less than {edge(self.below)}%"]
+        return ", ".join(parts)
 
     def chosen(self) -> dict[str, str]:
         """The question as it stands in a query string; the cursor left out."""
         shown = "" if self.show == "labelled" else self.show
-        given = {"bucket": self.bucket, "bin": self.bin, "width": self.width, "stage": self.stage, "show": shown}
+        which = {"bucket": self.bucket, "bin": self.bin, "width": self.width, "below": self.below, "least": self.least}
+        given = {**which, "stage": self.stage, "show": shown}
         return {name: str(value) for name, value in given.items() if value not in (None, "")}
 
 
@@ -77,6 +88,8 @@ def parse(query: QueryDict) -> Question:
         bucket=whole_number(query, "bucket", high=2**63 - 1),
         bin=whole_number(query, "bin", high=binning.bins_of(width) - 1) if query.get("bin") else None,
         width=width,
+        below=share_of(query, "below"),
+        least=share_of(query, "least"),
         stage=one_of(query, "stage", STAGES),
         show=one_of(query, "show", SHOW) or "labelled",
         before=_cursor(query.get("before", "")),
@@ -112,7 +125,16 @@ def _matching(question: Question) -> "QuerySet[Sample]":
     if question.bin is not None:
         start, below = binning.ppm_range(question.bin, question.width)
         samples = samples.filter(confidence_ppm__gte=start, confidence_ppm__lt=below)
+    if question.below is not None:
+        samples = samples.filter(confidence_ppm__lt=_ppm(question.below))
+    if question.least is not None:
+        samples = samples.filter(confidence_ppm__gte=_ppm(question.least))
     return samples.order_by("-observed_at", "-id")
+
+
+def _ppm(threshold: float) -> int:
+    """The first whole part per million that the threshold lets through."""
+    return math.ceil(round(threshold * binning.MILLION, 3))
 
 
 def _after(samples: "QuerySet[Sample]", question: Question) -> "QuerySet[Sample]":

@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 
 from calibration.binning import bins_of
 from calibration.summary import Stage
+from calibration.unit import unit
 from runs.models.run import STAGES
 from runs.views.query import BadAddress
 
@@ -38,6 +39,17 @@ def whole_number(query: QueryDict, name: str, *, high: int, low: int = 0) -> int
     if not (given.isascii() and given.isdigit() and len(given) < 20 and low <= int(given) <= high):
         raise BadAddress(f"{name} must be a whole number from {low} to {high}, not “{given[:80]}”.")
     return int(given)
+
+
+def share_of(query: QueryDict, name: str) -> float | None:
+    """A number from 0 to 1, or None when it is absent. Raises BadAddress."""
+    given = query.get(name, "")
+    if not given:
+        return None
+    try:
+        return unit(name, float(given))
+    except ValueError as error:
+        raise BadAddress(f"{name} must be a number from 0 to 1, not “{given[:80]}”.") from error
 
 
 def stage_of(query: QueryDict) -> Stage:

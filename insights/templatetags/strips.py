@@ -1,16 +1,17 @@
 """The strip of bins as inline SVG, and the sentences and ranges beside it."""
 
-from collections.abc import Sequence
-
 from django import template
 from django.conf import settings
+from django.urls import reverse
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from calibration.bins import Bin
 from calibration.flags import Flag
 from calibration.intervals import Interval
+from calibration.summary import Summary
 from insights import strip as drawing
+from insights.query import query_string
 from insights.strip import CELL, TALL, Cell, Kind
 from runs.trust.percent import edge
 
@@ -27,13 +28,29 @@ _SHAPES: dict[Kind, str] = {
 
 
 @register.simple_tag
-def strip(bins: Sequence[Bin]) -> SafeString:
-    """All bins from 0 to 100 %, told in words to those who do not see them."""
+def strip(summary: Summary, stage: str = "") -> SafeString:
+    """All bins of a bucket, told in words to those who do not see them; each leads to the answers in it."""
+    bins = summary.bins
+    address = evidence_url(summary, stage)
     drawn = drawing.cells(bins, n_min=settings.SERVICE.calibration.n_min)
-    cells = "".join(_cell(cell) for cell in drawn)
+    cells = "".join(_cell(cell, f"{address}&bin={index}") for index, cell in enumerate(drawn))
     size = f'viewBox="0 0 {drawing.width(len(bins))} {TALL}" width="{drawing.width(len(bins))}" height="{TALL}"'
     told = escape(drawing.told(bins))
-    return mark_safe(f'<svg class="strip" role="img" aria-label="{told}" {size}>{cells}</svg>')  # noqa: S308
+    # What is an image to a reader of screens cannot hold links.
+    role = "group" if summary.total_n else "img"
+    return mark_safe(f'<svg class="strip" role="{role}" aria-label="{told}" {size}>{cells}</svg>')  # noqa: S308
+
+
+@register.simple_tag
+def evidence_url(summary: Summary, stage: str = "") -> str:
+    """The address of the labelled answers that a bucket's numbers are made of."""
+    width = 1 / len(summary.bins)
+    asked = query_string(
+        bucket=summary.bucket_id,
+        stage="" if stage == "all" else stage,
+        width=None if width == settings.SERVICE.calibration.bin_width else width,
+    )
+    return f"{reverse('ui-insights-samples')}?{asked}"
 
 
 @register.simple_tag
@@ -87,14 +104,15 @@ def sentence(of: Flag) -> str:
     return f"{of.sentence[:1].upper()}{of.sentence[1:]}"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell, address: str) -> str:
     one = cell.bin
     told = f"{drawing.percent_range(one.lo, one.hi)}: {cell.words}"
     if one.n:
         told = f"{told}. Says {one.mean_confidence:.0%}, is right {one.mean_label:.0%} of {one.n}"
         told = f"{told}, interval {drawing.interval_range(one.interval)}"
     inside = _inside(cell.kind, fill=cell.fill, sure=cell.sure)
-    return f'<g transform="translate({cell.x} 0)"><title>{escape(told)}</title>{inside}</g>'
+    drawn = f'<g transform="translate({cell.x} 0)"><title>{escape(told)}</title>{inside}</g>'
+    return f'<a href="{escape(address)}">{drawn}</a>' if one.n else drawn
 
 
 def _inside(kind: Kind, *, fill: float, sure: bool) -> str:

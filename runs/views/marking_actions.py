@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from calibration.labels import NoSuchSample
+from calibration.labels import CannotUndo, NoSuchSample
 from calibration.models import Mark, Order, Outcome, Via
 from runs.access.preferences import prefer
 from runs.access.roles import role_required
@@ -90,11 +90,14 @@ def undo(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     found = marking_facts.own_mark(int(number), asked.by) if is_number(number) else None
     if found is None or found.sample_id is None:
         raise Http404
-    if found.is_current:
+    here = redirect(asked.address("ui-marking-step", found.sample_id))
+    try:
         marks.undo(mark_id=found.id, by=asked.by, now=timezone.now())
-        marking_trail.count(request.session, -1)
-        messages.info(request, "Your mark is taken back.")
-    return redirect(asked.address("ui-marking-step", found.sample_id))
+    except CannotUndo:  # taken back or replaced already, in another window or by a second press of the key
+        return here
+    marking_trail.count(request.session, -1)
+    messages.info(request, "Your mark is taken back.")
+    return here
 
 
 @role_required(Role.MARKER)

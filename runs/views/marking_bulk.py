@@ -17,6 +17,7 @@ from runs.access.preferences import preference_of
 from runs.access.roles import role_required
 from runs.marking import bulk as service
 from runs.marking.bulk import LIMIT, Selection, SelectionChanged
+from runs.marking.markers import NOTE_CHARS
 from runs.models import Role
 from runs.views.marking_focus import TELLING
 from runs.views.marking_query import Asked, asked
@@ -37,6 +38,9 @@ def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     outcome, until = request.POST.get("outcome", ""), _moment(request.POST.get("until", ""))
     if outcome not in Outcome.values:
         raise BadRequest(f"outcome: expected one of {', '.join(Outcome.values)}")
+    note = request.POST.get("note", "")
+    if len(note) > NOTE_CHARS:
+        raise BadRequest(f"note: at most {NOTE_CHARS} characters")
     try:
         count = service.confirm(
             asked.filters,
@@ -44,7 +48,7 @@ def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
             until=until,
             by=asked.by,
             outcome=outcome,
-            note=request.POST.get("note", ""),
+            note=note,
             was_blind=None if preference_of(asked.by).is_blind and asked.filters.label not in TELLING else False,
             now=now,
         )

@@ -1,6 +1,10 @@
+import re
+
 import pytest
 
 from calibration.bins import Bin, Sums, make_bins
+from calibration.buckets import BucketKey
+from calibration.summary import Summary
 from insights import strip
 from insights.templatetags.strips import strip as drawn
 
@@ -9,6 +13,13 @@ def a_bin(n: int, said: float, right: float, *, n_min: int = 20) -> Bin:
     """The bin of ``n`` labels that ``said`` falls into."""
     sums = Sums(n, round(n * right * 1e6), round(n * said * 1e6))
     return next(one for one in make_bins({int(said * 10): sums}, bin_width=0.1, n_min=n_min) if one.n)
+
+
+def a_bucket(*bins: Bin) -> Summary:
+    nothing = {"ece": None, "brier": None, "recommendation": None, "flags": []}
+    sources = {"by_step_mark": 0, "by_failed_check": 0, "by_run_mark": 0}
+    n = sum(one.n for one in bins)
+    return Summary(bucket_id=7, key=BucketKey("assess", "a"), total_n=n, bins=[*bins], **sources, **nothing)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +60,21 @@ def test_the_strip_is_told_in_words_too() -> None:
 
 
 def test_every_kind_has_a_shape_of_its_own() -> None:
-    over, under, agrees = (drawn([bin_]) for bin_ in (a_bin(20, 0.9, 0.5), a_bin(20, 0.5, 0.9), a_bin(20, 0.9, 0.9)))
+    bins = (a_bin(20, 0.9, 0.5), a_bin(20, 0.5, 0.9), a_bin(20, 0.9, 0.9))
+    over, under, agrees = (drawn(a_bucket(one)) for one in bins)
     shapes = [svg.split('rx="3"/>')[1].split("</g>")[0] for svg in (over, under, agrees)]
     assert len(set(shapes)) == 3
+
+
+def test_every_bin_with_labels_leads_to_the_answers_in_it() -> None:
+    svg = drawn(a_bucket(*make_bins({1: Sums(2, 0, 600_000)}, bin_width=0.25, n_min=20)), "testing")
+    assert re.findall(r'href="([^"]+)"', svg) == [
+        "/ui/insights/samples?bucket=7&amp;stage=testing&amp;width=0.25&amp;bin=1"
+    ]
+    assert 'role="group"' in svg
+    empty = drawn(a_bucket(*make_bins({}, bin_width=0.1, n_min=20)))
+    assert "href" not in empty
+    assert 'role="img"' in empty
 
 
 @pytest.mark.parametrize(

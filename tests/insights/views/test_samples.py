@@ -30,6 +30,21 @@ def test_a_bin_holds_its_lower_edge_and_not_its_upper_one(viewer: Client) -> Non
     assert (shown(3), shown(4), shown(9)) == ({0.3, 0.39}, {0.4}, {1.0})
 
 
+def test_both_sides_of_a_threshold(viewer: Client) -> None:
+    olga = factories.user()
+    steps = {said: answers("c", said, by=olga)[0] for said in (0.289999, 0.29, 0.3)}
+
+    def shown(**query: Any) -> set[float]:
+        text = html(viewer, page(**query))
+        return {said for said, step in steps.items() if str(step.run_id) in text}
+
+    assert (shown(below=0.29), shown(least=0.29)) == ({0.289999}, {0.29, 0.3})
+    # Finer than a confidence is stored: what is stored as .29 is below.
+    assert (shown(below=0.2900001), shown(least=0.2900001)) == ({0.289999, 0.29}, {0.3})
+    assert "saying less than 29%" in html(viewer, page(below=0.29))
+    assert "saying 29% or more" in html(viewer, page(least=0.29))
+
+
 def test_what_the_label_says_and_who_gave_it(viewer: Client) -> None:
     olga, pete = factories.user("olga"), factories.user("pete")
     answer(marks={olga: "correct", pete: "incorrect"})
@@ -83,6 +98,9 @@ def test_nothing_there_is_said(viewer: Client) -> None:
     [
         ({"bin": 10}, "bin must be a whole number from 0 to 9"),
         ({"bin": 1, "width": 0.3}, "must divide 1 exactly"),
+        ({"below": "x"}, "below must be a number from 0 to 1"),
+        ({"least": "nan"}, "least must be a number from 0 to 1"),
+        ({"below": 1.01}, "below must be a number from 0 to 1"),
         ({"show": "x"}, "Allowed: labelled, wrong, right, unlabelled"),
         ({"before": "x"}, "before must be the id"),
         ({"before": uuid.UUID(int=1)}, "before must be the id"),

@@ -1,5 +1,6 @@
 import datetime as dt
 import json
+import re
 import uuid
 from typing import Any
 
@@ -135,6 +136,24 @@ def test_the_threshold_explorer_reads_without_a_script(viewer: Client) -> None:
     assert "At 75%, 1 of 3 answers (33%, 6 to 79%) would have gone to a person; 1 of the 1 wrong ones" in text
     told = {point["threshold"]: point["told"] for point in chart(text, "threshold-data")["points"]}
     assert told[0.7].startswith("At 70%, 0 of 3 answers")
+
+
+def test_every_number_of_the_threshold_leads_to_the_runs_behind_it(viewer: Client) -> None:
+    olga = factories.user()
+    passed, right = answers("c", 0.95, by=olga)[0], answers("c", 0.7, by=olga)[0]
+    wrong = answers("i", 0.7, by=olga, stage="testing")[0]
+    row = html(viewer, PAGE).split('<span class="tag">now</span>')[1].split("</tr>")[0]
+    behind = [html(viewer, address.replace("&amp;", "&")) for address in re.findall(r'<a href="([^"]+)"', row)]
+    found = [{one for one in (passed, right, wrong) if str(one.run_id) in text} for text in behind]
+    assert found == [{right, wrong}, {wrong}, {passed}]
+
+
+def test_the_number_of_labels_leads_to_them_in_the_stage_that_is_shown(viewer: Client) -> None:
+    olga = factories.user()
+    here, there = (answers("c", 0.95, by=olga, stage=stage)[0] for stage in ("testing", "production"))
+    cell = html(viewer, f"{PAGE}?stage=testing").split('data-label="Labels">')[1].split("</td>")[0]
+    text = html(viewer, re.findall(r'<a href="([^"]+)"', cell)[0].replace("&amp;", "&"))
+    assert (str(here.run_id) in text, str(there.run_id) in text) == (True, False)
 
 
 def test_said_against_shown(viewer: Client) -> None:

@@ -7,10 +7,12 @@ import pytest
 from django.utils import timezone
 
 from calibration import tallies
-from calibration.models import AgentVersion, PromptVersion, Sample
+from calibration.models import AgentVersion, Mark, PromptVersion, Sample
 from runs.engine import sightings
 from runs.engine.snapshot import snapshot
+from runs.marking.marks import mark_step, undo
 from runs.models import Step
+from tests import factories
 from tests.pipelines import Pipelines, step, steps_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,6 +103,29 @@ def test_the_service_says_whose_labels_count(pipelines: Pipelines, service: Any,
     pipelines.write("one", enforced())
     mark_alike(steps_of(pipelines.run("one"))["look"], label=0.5, count=20, stage="testing")
     assert steps_of(pipelines.run("one"))["look"].combined_trust == trust
+
+
+@pytest.mark.parametrize(("on_uncalibrated", "unproven"), [("proceed", 0.9), ("escalate", 0.0)])
+def test_a_mark_counts_in_the_next_decision_and_so_does_taking_it_back(
+    pipelines: Pipelines, service: Any, on_uncalibrated: str, unproven: float
+) -> None:
+    service(calibration={"n_min": 2})
+    pipelines.write("one", step(says=0.9, calibration={"enforce": True, "on_uncalibrated": on_uncalibrated}))
+    olga = factories.user()
+
+    def decided() -> Step:
+        return steps_of(pipelines.run("one"))["look"]
+
+    def marked(outcome: str) -> Mark:
+        step_id = decided().id
+        return mark_step(step_id=step_id, by=olga, outcome=outcome, was_blind=True, via="api", now=timezone.now())
+
+    marked("correct")
+    assert decided().combined_trust == unproven
+    second = marked("incorrect")
+    assert decided().combined_trust == 0.5
+    undo(mark_id=second.pk, by=olga, now=timezone.now())
+    assert decided().combined_trust == unproven
 
 
 def test_an_edited_prompt_starts_again_and_says_so_and_reverting_restores(pipelines: Pipelines) -> None:

@@ -174,6 +174,18 @@ def test_another_browser_of_the_same_person_knows_that_they_have_seen_the_scores
     assert "You have seen the scores" in text_of(elsewhere.get(first))
 
 
+def test_undo_pressed_twice_takes_back_one_mark(anna: Client) -> None:
+    waiting(), waiting()
+    mark(anna, begin(anna))
+    made = Mark.objects.get()
+    back = [anna.post(f"{QUEUE}/undo", {"mark": made.id}) for _ in range(2)]
+    assert [response.status_code for response in back] == [302, 302]
+    assert back[0]["Location"] == back[1]["Location"]
+    made.refresh_from_db()
+    assert made.undone_at is not None
+    assert "0 marked now" in text_of(anna.get(back[0]["Location"]))
+
+
 def test_nobody_undoes_the_mark_of_somebody_else(anna: Client, ben: Client) -> None:
     waiting()
     mark(anna, begin(anna))

@@ -134,11 +134,15 @@ def test_a_selection_that_has_changed_is_asked_about_again(anna: Client) -> None
     assert Mark.objects.count() == 1
 
 
-@pytest.mark.parametrize("fields", [{"outcome": "fine"}, {"until": "yesterday"}, {"until": "2026-11-30T10:00:00"}])
+@pytest.mark.parametrize(
+    "fields",
+    [{"outcome": "fine"}, {"until": "yesterday"}, {"until": "2026-11-30T10:00:00"}, {"note": "x" * 10_001}],
+)
 def test_a_bulk_form_that_the_page_never_made_is_refused(anna: Client, fields: dict[str, str]) -> None:
     waiting("pay")
     form = {**ask(anna, "step=pay"), "outcome": "correct", **fields}
     assert anna.post(f"{QUEUE}/bulk?step=pay", form).status_code == 400
+    assert not Mark.objects.exists()
 
 
 def test_the_whole_queue_is_never_marked_at_once(anna: Client) -> None:
