@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.insights_pages import measured
 from tests.browser.test_pages import addresses
 
 # Before the page's own scripts, so that what they move counts too.
@@ -48,6 +49,16 @@ def test_on_a_phone_every_page_fits_and_can_be_touched(site: str, page: Any) -> 
         page.evaluate(OPEN_ALL)
         found[address] = faults(page.evaluate(MEASURE))
     assert {address: what for address, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("width", [768, 1010])
+def test_no_page_is_wider_than_a_tablet_or_half_a_screen(site: str, page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    wider = {}
+    for address in [*addresses(), *measured()]:
+        page.goto(site + address)
+        wider[address] = page.evaluate(MEASURE)["wider"]
+    assert {address: by for address, by in wider.items() if by > 0} == {}
 
 
 @pytest.mark.parametrize("width", [390, 1440])
