@@ -22,6 +22,14 @@ def to_ppm(confidence: float) -> int:
     return round(unit("confidence", confidence) * 1_000_000_000) // 1000
 
 
+def least_ppm(threshold: float) -> int:
+    """The lowest whole ppm that is not below ``threshold``: what clears it has at least as many.
+
+    Raises ValueError as ``to_ppm``.
+    """
+    return -(-round(unit("threshold", threshold) * 1_000_000_000) // 1000)
+
+
 @cache
 def bins_of(width: float | str) -> int:
     """How many bins of ``width`` make up [0, 1]. Raises ValueError unless the width divides 1 exactly."""

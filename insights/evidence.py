@@ -1,6 +1,5 @@
 """The answers behind a number (of a bucket, a bin, a side of a threshold), newest first, each with its run."""
 
-import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,15 +125,10 @@ def _matching(question: Question) -> "QuerySet[Sample]":
         start, below = binning.ppm_range(question.bin, question.width)
         samples = samples.filter(confidence_ppm__gte=start, confidence_ppm__lt=below)
     if question.below is not None:
-        samples = samples.filter(confidence_ppm__lt=_ppm(question.below))
+        samples = samples.filter(confidence_ppm__lt=binning.least_ppm(question.below))
     if question.least is not None:
-        samples = samples.filter(confidence_ppm__gte=_ppm(question.least))
+        samples = samples.filter(confidence_ppm__gte=binning.least_ppm(question.least))
     return samples.order_by("-observed_at", "-id")
-
-
-def _ppm(threshold: float) -> int:
-    """The first whole part per million that the threshold lets through."""
-    return math.ceil(round(threshold * binning.MILLION, 3))
 
 
 def _after(samples: "QuerySet[Sample]", question: Question) -> "QuerySet[Sample]":

@@ -5,10 +5,10 @@ from datetime import datetime
 from django.utils import timezone
 
 from calibration.statements import Statement
-from runs import events, rows
+from runs import rows
 from runs.engine import commit, leases, plan
 from runs.engine.claimed import Claimed
-from runs.engine.new_rows import PATIENCE
+from runs.engine.publish import PATIENCE
 from runs.engine.work import Work
 from runs.models import Step, StepStatus
 from runs.pipelines import definitions, schema, templating
@@ -34,11 +34,7 @@ def begin(claimed: Claimed) -> None:
     except templating.TemplateError as error:
         raise NotBegun(StepStatus.FAILED, str(error)) from error
     row.started_at = now
-    told = [events.event(row.run_id, "step.started", plan.started(row), now=now, step_name=row.name)]
-    told += [
-        events.event(row.run_id, "template.warning", text, now=now, step_name=row.name, level="warning")
-        for text in warnings
-    ]
+    told = plan.told_of_begin(row, warnings, now=now)
     writes = [leases.fenced(claimed.lease, prompt=row.prompt, started_at=now, wake_at=leases.until(now))]
     commit.step(claimed.state, plan.Plan(), writes, told, now=now)
 

@@ -14,6 +14,7 @@ from typing import Any
 from runs.engine import new_rows
 from runs.models import Run, Step, StepStatus
 from runs.pipelines import schema, templating
+from runs.pipelines.operations import kind_of
 from runs.pipelines.templating import TemplateError
 
 SHOWN = 80  # characters of what ``over`` gave, in an error
@@ -35,15 +36,13 @@ def begin(run: Run, entry: schema.Group, index: int, scope: Mapping[str, Any], n
     row = new_rows.group(run, entry, index, now)
     try:
         if entry.when is not None and not templating.evaluate(entry.when, scope):
-            return _over(row, StepStatus.SKIPPED, "step.skipped", f"{row.name} is skipped: {entry.when} is false.", now)
+            return _over(row, StepStatus.SKIPPED, f"{entry.when} is false", now)
         contexts = _contexts(entry, scope)
     except TemplateError as error:
-        new_rows.end_at_once(row, StepStatus.FAILED, str(error), now)
-        return Begun(row, [], "step.failed", f"{row.name} failed: {error}")
+        return _over(row, StepStatus.FAILED, str(error), now)
     if not contexts:
         assert isinstance(entry, schema.FanOut)  # a parallel group has a branch at least
-        message = f"{row.name} has nothing to do: its list is empty."
-        return _over(row, _EMPTY[entry.on_empty], "step.skipped", message, now)
+        return _over(row, _EMPTY[entry.on_empty], "its list is empty", now)
     branches = [
         new_rows.branch(run, entry, index=index, place=place, context=extra, now=now)
         for place, extra in enumerate(contexts)
@@ -52,9 +51,11 @@ def begin(run: Run, entry: schema.Group, index: int, scope: Mapping[str, Any], n
     return Begun(row, branches, "step.started", f"{row.name} begins {len(branches)} branches.")
 
 
-def _over(row: Step, status: StepStatus, kind: str, message: str, now: datetime) -> Begun:
-    new_rows.end_at_once(row, status, "" if status == StepStatus.SKIPPED else message, now)
-    return Begun(row, [], kind, message)
+def _over(row: Step, status: StepStatus, why: str, now: datetime) -> Begun:
+    bad = status in {StepStatus.FAILED, StepStatus.ABORTED}
+    new_rows.end_at_once(row, status, why if bad else "", now)
+    kind = "step.skipped" if status == StepStatus.SKIPPED else "step.failed" if bad else "step.decided"
+    return Begun(row, [], kind, f"{row.name} {status}: {why}.")
 
 
 def _contexts(entry: schema.Group, scope: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -72,7 +73,7 @@ def _items(entry: schema.FanOut, scope: Mapping[str, Any]) -> list[Any]:
         raise TemplateError(f"over: {error}") from error
     items = _read(value) if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
-        raise TemplateError(f"over: needs a list, not {_kind(items)}: {str(value)[:SHOWN]!r}")
+        raise TemplateError(f"over: needs a list, not {kind_of(items)}: {str(value)[:SHOWN]!r}")
     if len(items) > entry.max_items:
         raise TemplateError(f"over: gave {len(items)} items, and max_items is {entry.max_items}")
     return list(items)
@@ -88,8 +89,3 @@ def _read(text: str) -> Any:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return text
-
-
-def _kind(value: Any) -> str:
-    names = {"str": "a text", "dict": "an object", "int": "a number", "float": "a number", "bool": "true or false"}
-    return "nothing" if value is None else names.get(type(value).__name__, type(value).__name__)

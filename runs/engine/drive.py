@@ -81,7 +81,8 @@ def _take_step(step_id: uuid.UUID) -> Claimed | Work | None:
             closing.end_leftover(step_id=step_id, now=timezone.now())
             return None
         if row.executor in definitions.GROUPS:
-            return joining.conclude(run, row, lease)
+            with heartbeat.holding(lease):
+                return joining.conclude(run, row, lease)
         definition = definitions.definition_of(run.pipeline, index=row.index, branch=row.branch)
         prepared = Prepared(row, definition, plan.step_context(run, definition, row), {})
         prepared.signals = list(Signal.objects.filter(step_id=step_id).order_by("kind", "position", "id"))

@@ -12,19 +12,30 @@ from runs import events
 from runs.engine import finish, transactions
 from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
-from runs.engine.new_rows import PATIENCE
-from runs.engine.opening import opening
-from runs.engine.state import RunState
+from runs.engine.opening import DecidedMeanwhile, opening, still_open, withdrawal
+from runs.engine.publish import PATIENCE
+from runs.engine.state import RunState, load
 from runs.engine.work import Work
 from runs.models import Escalation, Run, RunStatus, Step, StepStatus
 from runs.models.escalation import PASSED
 from runs.models.step import UNFINISHED
-from runs.pipelines import registry, schema
+from runs.pipelines import definitions, registry, schema
 from runs.trust import join, report
 
 
 def conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None:
     """End the claimed group by the join of its branches; what the run goes on with. Raises LeaseLost and NotOurs."""
+    while True:
+        try:
+            return _conclude(state, row, lease)
+        except DecidedMeanwhile:
+            # A person decided on a branch after it was read here: the join is another one now.
+            fresh = load(row.run_id)
+            assert fresh is not None
+            state = fresh
+
+
+def _conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None:
     entry = state.pipeline.entries[row.index]
     assert not isinstance(entry, schema.Step)
     joined = join.evaluate(
@@ -45,12 +56,25 @@ def conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None:
         step_name=row.name,
         level="info" if joined.outcome in {"completed", "stopped", "skipped"} else "warning",
     )
-    also: list[Statement] = []
-    if joined.outcome == "escalated" and not joined.waits_for_branches:
-        also = opening(row, entry, reason=joined.reason, now=now)
     return finish.rest(
-        state, row, lease, StepStatus(joined.outcome), joined.reason, fields=_FIELDS, also=also, told=told, now=now
+        state,
+        row,
+        lease,
+        StepStatus(joined.outcome),
+        joined.reason,
+        fields=_FIELDS,
+        also=_asking(row, entry, joined, now),
+        told=told,
+        now=now,
     )
+
+
+def _asking(row: Step, entry: schema.Group, joined: join.Joined, now: datetime) -> list[Statement]:
+    """Who is asked now: about the group, or still about its branches, or nobody any more."""
+    if joined.waits_for_branches:
+        return [still_open(row.run_id)]
+    asking = opening(row, entry, reason=joined.reason, now=now) if joined.outcome == "escalated" else []
+    return [withdrawal(row.run_id, now=now), *asking]
 
 
 _FIELDS = ("status", "error", "combined_trust", "trust_report", "completed_at", "leased", "wake_at")
@@ -79,8 +103,7 @@ def end_overdue(step_id: uuid.UUID, *, now: datetime) -> bool:
     row = Step.objects.filter(id=step_id, open_branches__gt=0, status__in=UNFINISHED).select_related("run").first()
     if row is None:
         return False
-    entry = registry.parsed(row.run.version_id).entries[row.index]
-    limit = entry.timeout_seconds
+    limit = definitions.group_seconds(registry.parsed(row.run.version_id).entries[row.index])
     if limit is None or now < row.created_at + timedelta(seconds=limit):
         return False
     return transactions.write(lambda: _fail_open_branches(row, limit, now))

@@ -6,12 +6,10 @@ from typing import Any
 
 from runs import executors
 from runs.engine import leases
+from runs.engine.publish import PATIENCE
 from runs.models import Run, Step, StepStatus
 from runs.pipelines import definitions, schema
 from runs.storable import storable, storable_reason
-
-# A message that was published is given this long before the sweeper publishes the work again.
-PATIENCE = timedelta(seconds=30)
 
 
 def claimed_step(run: Run, definition: schema.Step, index: int, now: datetime) -> Step:
@@ -37,7 +35,7 @@ def branch(run: Run, group: schema.Group, *, index: int, place: int, context: Ma
 
 def group(run: Run, entry: schema.Group, index: int, now: datetime) -> Step:
     """The row that waits for the branches; due only when its time is over."""
-    limit = entry.timeout_seconds if isinstance(entry, schema.Parallel) else None
+    limit = definitions.group_seconds(entry)
     return Step(
         run_id=run.id,
         name=entry.name,

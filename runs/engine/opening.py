@@ -1,19 +1,22 @@
-"""Opening an escalation, in the transaction of whatever escalated the step, and closing those of a run that ended."""
+"""Opening an escalation in the transaction of whatever escalated the step, and closing those nobody needs any more."""
 
 import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from calibration.statements import Statement
+from calibration.statements import Statement, execute
 from runs import rows
 from runs.models import Escalation, EscalationState, Step
 from runs.storable import storable_reason
 
 
+class DecidedMeanwhile(Exception):
+    """What a person was to be asked has been decided since it was read."""
+
+
 def opening(step: Step, definition: Any, *, reason: str, now: datetime) -> list[Statement]:
     """What opens an escalation of ``step``; ``definition`` says whom it is for and how long they have."""
-    wanted = getattr(definition, "escalation", None)  # a parallel group has no such field
-    limit = wanted.after_seconds if wanted else None
+    wanted, limit = _wanted(definition), seconds_of(definition)
     escalation = Escalation(
         step_id=step.id,
         run_id=step.run_id,
@@ -26,8 +29,35 @@ def opening(step: Step, definition: Any, *, reason: str, now: datetime) -> list[
     return rows.insertion([escalation])
 
 
+def seconds_of(definition: Any) -> float | None:
+    """How long each tier has to decide; None without a limit."""
+    wanted = _wanted(definition)
+    return wanted.after_seconds if wanted else None
+
+
+def _wanted(definition: Any) -> Any:
+    return getattr(definition, "escalation", None)  # a parallel group has no such field
+
+
+def still_open(run_id: uuid.UUID) -> Statement:
+    """Make sure that somebody is still asked about the run, whose row is locked. Raises DecidedMeanwhile.
+
+    A run that paused for a decision made a moment before would wait for ever.
+    """
+
+    def decided() -> None:
+        raise DecidedMeanwhile
+
+    waiting = {"run_id": run_id, "state": EscalationState.OPEN}
+    return rows.change(Escalation, {"state": EscalationState.OPEN}, waiting, otherwise=decided)
+
+
+def withdrawal(run_id: uuid.UUID, *, now: datetime) -> Statement:
+    """Close what nobody needs to decide any more, since the run or the group it was about has ended."""
+    closed = {"state": EscalationState.WITHDRAWN, "closed_at": now, "due_at": None}
+    return rows.change(Escalation, closed, {"run_id": run_id, "state": EscalationState.OPEN})
+
+
 def withdraw(run_id: uuid.UUID, *, now: datetime) -> None:
-    """Close what nobody needs to decide any more, since the run has ended."""
-    Escalation.objects.filter(run_id=run_id, state=EscalationState.OPEN).update(
-        state=EscalationState.WITHDRAWN, closed_at=now, due_at=None
-    )
+    """``withdrawal`` at once, in the transaction at hand."""
+    execute([withdrawal(run_id, now=now)])

@@ -1,6 +1,6 @@
 """Working out what comes next, before the transaction that writes it: templates are rendered here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -69,10 +69,7 @@ def _begin_step(state: RunState, definition: schema.Step, index: int, plan: Plan
             new_rows.end_at_once(row, StepStatus.SKIPPED, "", now)
             _note(plan, row, "step.skipped", f"{row.name} is skipped: {definition.when} is false.", now=now)
         else:
-            warnings = render(prepared)
-            _note(plan, row, "step.started", started(row), now=now)
-            for warning in warnings:
-                _note(plan, row, "template.warning", warning, now=now, level="warning")
+            plan.events += told_of_begin(row, render(prepared), now=now)
             plan.begin = prepared
     except templating.TemplateError as error:
         new_rows.end_at_once(row, StepStatus.FAILED, str(error), now)
@@ -125,9 +122,16 @@ def render_config(prepared: Prepared) -> list[str]:
     return warnings
 
 
-def started(row: Step) -> str:
-    """What the log says when a step begins."""
-    return f"{row.name} asks {row.agent or row.executor}."
+def told_of_begin(row: Step, warnings: Sequence[str], *, now: datetime) -> list[RunEvent]:
+    """What the log says when a step begins, with the warnings of its templates."""
+    began = events.event(
+        row.run_id, "step.started", f"{row.name} asks {row.agent or row.executor}.", now=now, step_name=row.name
+    )
+    warned = [
+        events.event(row.run_id, "template.warning", text, now=now, step_name=row.name, level="warning")
+        for text in warnings
+    ]
+    return [began, *warned]
 
 
 def _note(plan: Plan, row: Step, kind: str, message: str, *, now: datetime, level: str = "info") -> None:

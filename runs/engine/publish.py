@@ -3,6 +3,7 @@
 import logging
 import time
 import uuid
+from datetime import timedelta
 
 from celery import current_app
 from django.db import transaction
@@ -11,6 +12,9 @@ from kombu.exceptions import OperationalError
 from runs.engine.work import Work
 
 logger = logging.getLogger(__name__)
+
+# A message that was published is given this long before the sweeper publishes the work again.
+PATIENCE = timedelta(seconds=30)
 
 # With retry switched off, Celery waits six seconds for a broker that is down; one retry without a
 # pause answers at once.

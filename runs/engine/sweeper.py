@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from runs import events, rows
-from runs.engine.publish import publish
+from runs.engine.publish import PATIENCE, publish
 from runs.engine.work import Work
 from runs.models import Run, RunStatus, Step
 from runs.models.step import UNFINISHED
@@ -20,8 +20,6 @@ from runs.models.step import UNFINISHED
 logger = logging.getLogger(__name__)
 
 BATCH = 500
-# A message that was published is given this long before the work is published again.
-PATIENCE = timedelta(seconds=30)
 # A running run without an unfinished step is between two transactions for milliseconds at most.
 STUCK_AFTER = timedelta(seconds=15)
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import F
 
 from runs import answer, events, executors
-from runs.engine import transactions
+from runs.engine import opening, transactions
 from runs.engine.publish import publish
 from runs.engine.work import Work
 from runs.escalations import resuming
@@ -63,12 +63,12 @@ def revise(escalation_id: uuid.UUID, said: Said, *, output: Mapping[str, Any]) -
 def abort(escalation_id: uuid.UUID, said: Said, *, kind: Decision.Kind = Decision.Kind.ABORT) -> None:
     """End the run as aborted, a branch's once its siblings have ended. Raises AlreadyClosed and DoesNotExist."""
 
-    def write() -> list[Work]:
+    def write() -> None:
         escalation = _locked(escalation_id)
         _close(escalation, said, kind)
-        return resuming.abort(escalation.step, said.by, said.reason, now=said.now)
+        resuming.abort(escalation.step, said.by, said.reason, now=said.now)
 
-    publish(*transactions.write(write))
+    transactions.write(write)
 
 
 def hand_on(escalation_id: uuid.UUID, said: Said, *, to: str) -> None:
@@ -169,11 +169,8 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
 def _seconds(step: Step) -> float | None:
     """The time each tier has, where the step's definition gives one."""
-    version_id = Run.objects.values_list("version_id", flat=True).get(id=step.run_id)
-    entry = registry.parsed(version_id).entries[step.index]
-    if step.executor in definitions.GROUPS:
-        wanted = getattr(entry, "escalation", None)
-    else:
-        pipeline = registry.parsed(version_id)
-        wanted = definitions.definition_of(pipeline, index=step.index, branch=step.branch).escalation
-    return wanted.after_seconds if wanted else None
+    pipeline = registry.parsed(Run.objects.values_list("version_id", flat=True).get(id=step.run_id))
+    asked: Any = pipeline.entries[step.index]
+    if step.branch is not None:
+        asked = definitions.definition_of(pipeline, index=step.index, branch=step.branch)
+    return opening.seconds_of(asked)

@@ -5,8 +5,8 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from runs import events
-from runs.engine.new_rows import PATIENCE
 from runs.engine.opening import withdraw
+from runs.engine.publish import PATIENCE
 from runs.engine.work import Work
 from runs.models import Escalation, EscalationState, Run, RunStatus, Step, StepStatus
 from runs.pipelines.definitions import group_of
@@ -28,7 +28,7 @@ def resume(step: Step, *, now: datetime) -> list[Work]:
     return [Work("step", group.id)]
 
 
-def abort(step: Step, by: str, reason: str, *, now: datetime) -> list[Work]:
+def abort(step: Step, by: str, reason: str, *, now: datetime) -> None:
     """End the step as aborted, and its run unless siblings of a branch are still under way."""
     Step.objects.filter(id=step.id).update(status=StepStatus.ABORTED)
     told = storable_reason(f"{step.name}: aborted by {by}" + (f": {reason}" if reason else ""))
@@ -40,7 +40,6 @@ def abort(step: Step, by: str, reason: str, *, now: datetime) -> list[Work]:
         withdraw(step.run_id, now=now)
         message = f"The run was aborted. {told}"
         events.log(step.run_id, "run.ended", message, now=now, level="warning", data={"status": "aborted"})
-    return []
 
 
 def _running(step: Step, *, wake_at: datetime | None) -> bool:

@@ -13,6 +13,11 @@ def kind_of(group: schema.Group) -> str:
     return "parallel" if isinstance(group, schema.Parallel) else "fan_out"
 
 
+def group_seconds(entry: schema.Step | schema.Group) -> float | None:
+    """How long a group may take as a whole; the ``timeout_seconds`` of a fan-out is each branch's own."""
+    return entry.timeout_seconds if isinstance(entry, schema.Parallel) else None
+
+
 def written(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The entries of a stored version as pages show them; a group says its kind where a step says its executor."""
     entries = [entry for entry in config.get("steps", []) if isinstance(entry, dict)]

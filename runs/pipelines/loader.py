@@ -1,9 +1,7 @@
 """From a file to a pipeline that can run, or to everything that is wrong with it. No database."""
 
-import copy
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -106,21 +104,6 @@ def _refused(item: Loaded, owner: str) -> Loaded:
     return replace(item, config=None, digest="", problems=[problem])
 
 
-def _step_places(steps: Any) -> Iterator[tuple[Location, Any, Any]]:
-    """Each step that says ``use:``, in whatever it stands: its location, and what holds it under which key."""
-    for position, entry in enumerate(steps if isinstance(steps, list) else []):
-        if not isinstance(entry, dict):
-            continue
-        places: list[tuple[Location, Any, Any]] = [(("steps", position), steps, position)]
-        if isinstance(entry.get("fan_out"), dict):
-            places = [(("steps", position, "fan_out"), entry, "fan_out")]
-        parallel = entry.get("parallel")
-        if isinstance(parallel, dict) and isinstance(parallel.get("steps"), list):
-            inner = parallel["steps"]
-            places = [(("steps", position, "parallel", "steps", place), inner, place) for place in range(len(inner))]
-        yield from (place for place in places if isinstance(place[1][place[2]], dict) and "use" in place[1][place[2]])
-
-
 class _Reading:
     """The data of one file on its way through the checks, collecting problems."""
 
@@ -165,21 +148,40 @@ class _Reading:
 
     def _use_library(self) -> None:
         """Put the library's fields into each step that says ``use:``, branches of groups included."""
-        self.data = copy.deepcopy(self.data)
-        for location, holder, key in list(_step_places(self.data.get("steps"))):
-            step = holder[key]
-            try:
-                self.used[location] = used = self.library.use(step)
-            except KeyError:
-                self.unusable.add(location)
-                name = step["use"]
-                near = did_you_mean(name, self.library.names()) if isinstance(name, str) else ""
-                self._add((*location, "use"), f"no step {name!r} in the library{near}")
-                continue
-            holder[key] = used.step
-            self.problems.extend(used.problems)
-            if used.problems:
-                self.unusable.add(location)
+        steps = self.data.get("steps")
+        if isinstance(steps, list):
+            merged = [self._merged_entry(entry, ("steps", position)) for position, entry in enumerate(steps)]
+            self.data = {**self.data, "steps": merged}
+
+    def _merged_entry(self, entry: Any, where: Location) -> Any:
+        """Nothing is changed in place: by an alias of YAML the same object may stand in several."""
+        if not isinstance(entry, dict):
+            return entry
+        parallel = entry.get("parallel")
+        if isinstance(parallel, dict) and isinstance(parallel.get("steps"), list):
+            inside = (*where, "parallel", "steps")
+            steps = [self._merged(step, (*inside, place)) for place, step in enumerate(parallel["steps"])]
+            return {**entry, "parallel": {**parallel, "steps": steps}}
+        if "fan_out" in entry:
+            return {**entry, "fan_out": self._merged(entry["fan_out"], (*where, "fan_out"))}
+        return self._merged(entry, where)
+
+    def _merged(self, step: Any, where: Location) -> Any:
+        if not isinstance(step, dict) or "use" not in step:
+            return step
+        try:
+            used = self.library.use(step)
+        except KeyError:
+            self.unusable.add(where)
+            name = step["use"]
+            near = did_you_mean(name, self.library.names()) if isinstance(name, str) else ""
+            self._add((*where, "use"), f"no step {name!r} in the library{near}")
+            return step
+        self.used[where] = used
+        self.problems.extend(used.problems)
+        if used.problems:
+            self.unusable.add(where)
+        return used.step
 
     def _add(self, location: Location, message: str, text_line: int = 0) -> None:
         """``text_line`` is the line within a text, where the problem is inside one."""

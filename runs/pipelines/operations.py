@@ -39,13 +39,23 @@ def binary(symbol: str, left: Any, right: Any) -> Any:
         return binary("*", right, left)
     if isinstance(left, list | tuple):
         return _sequence(symbol, left, right)
-    raise TemplateError(f"cannot {symbol} {_kind(left)} and {_kind(right)}")
+    raise TemplateError(f"cannot {symbol} {kind_of(left)} and {kind_of(right)}")
 
 
-def _kind(value: Any) -> str:
-    return {"str": "a text", "dict": "an object", "list": "a list", "NoneType": "none"}.get(
-        type(value).__name__, type(value).__name__
-    )
+_KINDS = {
+    "str": "a text",
+    "dict": "an object",
+    "list": "a list",
+    "NoneType": "none",
+    "int": "a number",
+    "float": "a number",
+    "bool": "true or false",
+}
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in the words of those who write pipelines."""
+    return _KINDS.get(type(value).__name__, type(value).__name__)
 
 
 def _number(symbol: str, left: Any, right: Any) -> Any:
@@ -73,7 +83,7 @@ def _text(symbol: str, left: str, right: Any) -> Any:
     if symbol == "%":
         return formatted(left, right)
     hint = "; write ~ to join them as text" if symbol == "+" else ""
-    raise TemplateError(f"cannot {symbol} a text and {_kind(right)}{hint}")
+    raise TemplateError(f"cannot {symbol} a text and {kind_of(right)}{hint}")
 
 
 def _sequence(symbol: str, left: Any, right: Any) -> Any:
@@ -82,7 +92,7 @@ def _sequence(symbol: str, left: Any, right: Any) -> Any:
     elif symbol == "*" and isinstance(right, int):
         size = len(left) * max(right, 0)
     else:
-        raise TemplateError(f"cannot {symbol} a list and {_kind(right)}")
+        raise TemplateError(f"cannot {symbol} a list and {kind_of(right)}")
     if size > MAX_ITEMS:
         raise TemplateError(f"would make a list of {size} items; at most {MAX_ITEMS}")
     return measured(_PLAIN[symbol](left, right))

@@ -16,6 +16,10 @@ Join = Literal["all_must_pass", "any_must_pass", "weighted_average"]
 Outcome = Literal["completed", "stopped", "skipped", "escalated", "aborted", "failed"]
 
 
+# Ends of one branch that decide for its group, the stronger first.
+_DECIDING: tuple[tuple[Outcome, str], ...] = (("aborted", "aborted"), ("escalated", "waits for a person"))
+
+
 @dataclass(frozen=True)
 class Branch:
     """One branch as it ended. ``trust`` in [0, 1]; None has no number (no agent) and is not counted.
@@ -33,6 +37,10 @@ class Branch:
     blocked: bool = False
     forgiven: bool = False
     accepted: bool = False
+
+    @property
+    def blocks(self) -> bool:
+        return self.blocked and not self.accepted
 
 
 @dataclass(frozen=True)
@@ -111,8 +119,8 @@ def _combined(running: Sequence[Branch], join: Join) -> float | None:
 
 def _blocking(running: Sequence[Branch], join: Join) -> list[Branch]:
     """The blocked branches that make the whole group 0."""
-    blocked = [one for one in running if one.blocked and not one.accepted]
-    others = [one for one in running if one.status != "failed" and one not in blocked]
+    blocked = [one for one in running if one.blocks]
+    others = any(one.status != "failed" and not one.blocks for one in running)
     return [] if join == "any_must_pass" and others else blocked
 
 
@@ -132,10 +140,10 @@ def _settled(running: Sequence[Branch], join: Join) -> tuple[Outcome, str] | Non
     failed = [one for one in running if one.status == "failed"]
     if failed and (join == "all_must_pass" or (join == "any_must_pass" and len(failed) == len(running))):
         return "failed", f"{_names(failed)} failed."
-    for status, told in (("aborted", "aborted"), ("escalated", "waits for a person")):
-        found = [one for one in running if one.status == status]
+    for outcome, told in _DECIDING:
+        found = [one for one in running if one.status == outcome]
         if found:
-            return status, f"{_names(found)} {told}."  # type: ignore[return-value]  # both are outcomes
+            return outcome, f"{_names(found)} {told}."
     return None
 
 

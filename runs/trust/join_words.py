@@ -22,7 +22,8 @@ def narrative(report: Mapping[str, Any]) -> list[str]:
     branches = report["branches"]
     told += [_branch(branch, pct) for branch in branches[:SHOWN]]
     if len(branches) > SHOWN:
-        told.append(f"{len(branches) - SHOWN} more branches stand below.")
+        more = len(branches) - SHOWN
+        told.append("1 more branch stands below." if more == 1 else f"{more} more branches stand below.")
     if trust is None:
         told.append("No branch gave a number, so there is nothing to compare with a threshold.")
     else:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from calibration.binning import MILLION, bin_of, bins_of, edges, ppm_range, to_ppm
+from calibration.binning import MILLION, bin_of, bins_of, edges, least_ppm, ppm_range, to_ppm
 
 WIDTHS = ["0.1", "0.05", "0.2", "0.25", "0.5", "1", "0.125", "0.01", "0.001", "0.000001", "0.015625"]
 
@@ -86,3 +86,11 @@ def test_the_bins_follow_each_other_without_gap_or_overlap(width):
     assert ranges[0][0] == 0
     assert all(one[1] == following[0] for one, following in itertools.pairwise(ranges))
     assert ppm_range(bins_of(width) - 1, width)[1] == MILLION + 1
+
+
+@pytest.mark.parametrize(
+    ("threshold", "ppm"), [(0.0, 0), (0.75, 750_000), (1 - 0.9, 100_000), (0.1234564, 123_457), (1.0, 1_000_000)]
+)
+def test_the_least_ppm_that_clears_a_threshold(threshold, ppm):
+    """As the gate: what is at the threshold clears it, what is a hair below does not."""
+    assert least_ppm(threshold) == ppm

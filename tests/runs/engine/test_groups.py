@@ -1,11 +1,17 @@
 """Groups through the real engine: branches, joins, what later steps see, and what can go wrong in one of many."""
 
-import pytest
+from datetime import timedelta
 
-from runs.engine import drive
+import pytest
+from django.utils import timezone
+
+from calibration.models import PromptVersion, Sample
+from runs.engine import drive, leases
 from runs.engine.work import Work
-from runs.models import StepStatus
-from tests.pipelines import calls, step, steps_of
+from runs.escalations import deciding
+from runs.models import Escalation, StepStatus
+from runs.trust import join
+from tests.pipelines import calls, step, steps_of, wake
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +53,7 @@ def test_a_fan_out_asks_its_agent_about_each_item_and_the_next_step_sees_all_ans
     assert sorted(call["prompt"] for call in calls(log)) == ["1 of 3: a", "2 of 3: b", "3 of 3: c"]
     assert steps["each"].combined_trust == 0.9
     assert [steps[f"each/{number}"].status for number in range(3)] == ["completed"] * 3
+    assert PromptVersion.objects.filter(step="each").count() == 1  # of the group, not of each branch
     assert steps["sum"].prompt == "3 answers, first looked"
 
 
@@ -73,7 +80,8 @@ def test_what_a_fan_out_can_be_over(pipelines, hosts, prompts):
     [
         ({"a": 1}, "over: needs a list, not an object"),
         ("nothing here", "over: needs a list, not a text: 'nothing here'"),
-        (None, "over: needs a list, not nothing"),
+        (None, "over: needs a list, not none"),
+        (7, "over: needs a list, not a number: '7'"),
         (list(range(21)), "over: gave 21 items, and max_items is 20"),
     ],
 )
@@ -108,6 +116,7 @@ def test_an_empty_list(pipelines, on_empty, group, run_status):
     run = pipelines.run("p", data={"hosts": []})
 
     assert (steps_of(run)["each"].status, run.status) == (group, run_status)
+    assert run.reason == ("each: its list is empty" if on_empty == "abort" else "")
 
 
 def test_a_template_error_in_one_branch_is_that_branchs_own(pipelines):
@@ -134,8 +143,6 @@ def test_a_failed_branch_fails_all_must_pass_after_its_siblings_ended(pipelines)
 
 
 def test_branches_have_their_own_signals_and_buckets(pipelines):
-    from calibration.models import Sample
-
     check = {"type": "shell", "name": "ok", "run": "test {{ output.confidence }} = 0.8"}
     pipelines.write(
         "p",
@@ -235,3 +242,89 @@ def test_the_pages_of_a_run_with_groups_open(pipelines, client, django_user_mode
     assert "goes to its group" in page or "Its group counts it with" in page
     assert client.get("/ui/pipelines/p").status_code == 200
     assert client.get(f"/runs/{run.id}").status_code == 200
+
+
+def test_what_has_not_finished_when_the_time_of_a_parallel_group_is_over_fails(pipelines):
+    pipelines.write("p", parallel(step("a"), step("b"), timeout_seconds=60, join="any_must_pass"))
+    run = pipelines.run("p")
+    group = run.steps.get(name="both")
+    assert group.wake_at == group.created_at + timedelta(seconds=60)
+    an_hour_ago(group)
+
+    drive.perform(Work("step", group.id))
+
+    run.refresh_from_db()
+    late = steps_of(run)["both/b"]
+    assert (late.status, late.error) == ("failed", "not finished within the 60 seconds of its group")
+    assert (steps_of(run)["both"].status, run.status) == ("completed", "completed")
+
+
+def test_the_time_of_a_fan_out_is_each_branchs_own(pipelines):
+    pipelines.write("p", fan_out(timeout_seconds=60), **INCLUDE)
+    run = pipelines.run("p", data={"hosts": [1, 2]})
+    group = run.steps.get(name="each")
+    an_hour_ago(group)
+
+    drive.perform(Work("step", group.id))
+
+    assert steps_of(run)["each/1"].status == "pending"
+
+
+def an_hour_ago(row):
+    row.__class__.objects.filter(id=row.id).update(created_at=timezone.now() - timedelta(hours=1))
+
+
+def test_a_branch_whose_worker_died_before_it_began_is_begun_by_the_next(pipelines, tmp_path):
+    log = tmp_path / "log"
+    pipelines.write(
+        "p", parallel(step("a"), step("b", agent={"log": str(log)})), durable={"on_interrupted": "escalate"}
+    )
+    run = pipelines.run("p")
+    assert leases.claim(run.steps.get(name="both/b").id, now=timezone.now()) is not None
+
+    wake(run)
+
+    assert (run.status, len(calls(log))) == ("completed", 1)
+
+
+def test_a_group_that_failed_asks_nobody_about_its_branches_any_more(pipelines):
+    own = step("unsure", says=0.4, confidence_threshold=0.6)
+    pipelines.write("p", parallel(own, step("bad", agent={"exit": 1})))
+
+    run = finish(pipelines.run("p"))
+
+    assert run.status == "failed"
+    assert Escalation.objects.get(run=run).state == "withdrawn"
+
+
+def test_a_decision_between_the_reading_and_the_writing_of_a_join_counts(pipelines, monkeypatch):
+    """Else the run would wait for a person whom nobody asks any more."""
+    own = step("unsure", says=0.4, confidence_threshold=0.6)
+    pipelines.write("p", parallel(step("sure"), own))
+    run = pipelines.run("p")
+    evaluate, answers = join.evaluate, []
+
+    def decided_in_between(branches, **fields):
+        joined = evaluate(branches, **fields)
+        answers.append(joined.outcome)
+        if len(answers) == 1:
+            escalation = Escalation.objects.get(run=run)
+            deciding.approve(escalation.id, deciding.Said(by="ann", reason="", now=timezone.now()))
+        return joined
+
+    monkeypatch.setattr(join, "evaluate", decided_in_between)
+    finish(run)
+
+    assert answers == ["escalated", "completed"]
+    assert run.status == "completed"
+
+
+def test_a_branch_does_not_see_its_siblings(pipelines):
+    pipelines.write(
+        "p", step("first"), parallel(step("a"), step("b", prompt_template="{{ steps | list | join(' ') }}"))
+    )
+
+    run = finish(pipelines.run("p"))
+
+    assert steps_of(run)["both/a"].status == "completed"
+    assert steps_of(run)["both/b"].prompt == "first"

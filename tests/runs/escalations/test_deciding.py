@@ -213,3 +213,20 @@ def test_a_low_group_is_approved_as_a_whole(pipelines):
     deciding.approve(escalation.id, said())
 
     assert go_on(run).status == "completed"
+
+
+def test_a_group_waits_for_the_decision_on_each_of_its_branches(pipelines):
+    unsure = [step(name, says=0.4, confidence_threshold=0.6) for name in ("one", "two")]
+    pipelines.write("p", {"parallel": {"name": "both", "steps": unsure}})
+    run = pipelines.run("p")
+    for row in run.steps.filter(status=StepStatus.PENDING):
+        drive.perform(Work("step", row.id))
+    first, second = Escalation.objects.filter(run=run).order_by("id")
+
+    deciding.approve(first.id, said())
+    run.refresh_from_db()
+    assert run.status == "escalated"
+
+    deciding.abort(second.id, said())
+    run.refresh_from_db()
+    assert (run.status, steps_of(run)["both"].status) == ("aborted", "aborted")

@@ -88,3 +88,18 @@ def test_a_branch_may_come_from_the_step_library(tmp_path):
         "steps[0].parallel.steps[0].prompt_template",
         "steps[1].fan_out.prompt_template",
     ]
+
+
+def test_a_step_that_stands_twice_by_an_alias_takes_from_the_library_twice(tmp_path):
+    (tmp_path / "shared.yaml").write_text("executor: command\nexecutor_config: {command: [ls]}\n")
+    text = """
+name: p
+steps:
+  - parallel: {name: a, steps: &branches [{use: shared, name: one}, {use: shared, name: two}]}
+  - parallel: {name: b, steps: *branches}
+"""
+
+    found = load(text, Library(tmp_path))
+
+    assert messages(found) == []
+    assert [len(entry["parallel"]["steps"]) for entry in found.config["steps"]] == [2, 2]
