@@ -69,13 +69,14 @@ def confirm(
         # In this order, as everywhere: samples, then items. From here on nobody can mark or take one of them.
         hold_rows(Sample.objects.filter(pk__in=ids))
         held = set(QueueItem.objects.filter(pk__in=ids).select_for_update().order_by("pk").values_list("pk", flat=True))
-        if _selection(_ids(matching), until).digest != digest or not held.issuperset(ids):
+        still = _ids(matching)  # what came back since the first look is not locked, and so not marked
+        if _selection(still, until).digest != digest or held != set(still[:LIMIT]):
             raise SelectionChanged(_selection(_ids(_matching(filters, by, until=now, now=now)), now))
         labels.mark_samples(
-            sample_ids=ids, by=by, outcome=outcome, note=note, was_blind=was_blind, via=Via.BULK, now=now
+            sample_ids=held, by=by, outcome=outcome, note=note, was_blind=was_blind, via=Via.BULK, now=now
         )
-        settle(ids)
-    return len(ids)
+        settle(held)
+    return len(held)
 
 
 def _matching(filters: QueueFilters, by: User, *, until: datetime, now: datetime) -> QuerySet[QueueItem]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from calibration.binning import MILLION, bin_of, bins_of, edges, least_ppm, ppm_range, to_ppm
 
-WIDTHS = ["0.1", "0.05", "0.2", "0.25", "0.5", "1", "0.125", "0.01", "0.001", "0.000001", "0.015625"]
+WIDTHS = ["0.1", "0.05", "0.2", "0.25", "0.5", "1", "0.125", "0.01", "0.001", "0.000001", "0.015625", "0.0078125"]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,15 @@ def test_a_bin_holds_its_lower_edge_and_the_last_one_holds_1():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("width", [0.1, 0.05, 0.125])  # from tallies of tenths, of percents; from the samples
+def test_labels_at_the_edges_of_a_bin_count_where_they_belong(width):
+    for edge in (2 * width, 3 * width):
+        record(key(), edge, check_failed=True)
+    found = [lookup(key(), (index + 0.5) * width, n_min=20, bin_width=width).n for index in range(1, 5)]
+    assert found == [0, 1, 1, 0]
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("part", ["step", "agent", "model", "provider", "prompt_hash", "agent_version"])
 def test_every_part_of_the_key_keeps_samples_apart(part):
     record(key(), check_failed=True)
@@ -99,6 +108,14 @@ def test_the_same_sample_again_changes_nothing():
     record(key(step="other"), 0.11, id=sample, check_failed=True)
     stored = Sample.objects.get()
     assert (stored.bucket.step, stored.confidence, stored.label) == ("triage", 0.95, None)
+
+
+@pytest.mark.django_db
+def test_the_same_sample_again_takes_back_no_mark():
+    sample = record(key(), 0.95, check_failed=True)
+    mark_sample(sample_id=sample, by=person(), outcome="correct", via="api", now=NOW)
+    record(key(), 0.95, id=sample, check_failed=True)
+    assert list(Sample.objects.values_list("label", "label_source")) == [(1.0, "step_mark")]
 
 
 @pytest.mark.django_db

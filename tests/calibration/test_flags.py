@@ -2,7 +2,7 @@ import pytest
 
 from calibration.bins import Bin
 from calibration.flags import flag
-from calibration.intervals import wilson
+from calibration.intervals import Interval, wilson
 
 
 def a_bin(accuracy: float, confidence: float, n: int = 40, *, validated: bool = True) -> Bin:
@@ -28,6 +28,11 @@ def test_the_interval_may_not_bear_it_out():
     found = flag(a_bin(0.7, 0.85, 20))
     assert not found.supported
     assert found.support == "20 labels: the 95% interval still allows that nothing is wrong"
+
+
+def test_a_claim_on_the_very_edge_of_the_interval_is_not_outside_it():
+    assert not flag(Bin(0.9, 1.0, 20, 0.7, 0.95, Interval(0.4, 0.95), True)).supported
+    assert not flag(Bin(0.4, 0.5, 20, 0.7, 0.4, Interval(0.4, 0.95), True)).supported
 
 
 @pytest.mark.parametrize(("accuracy", "confidence"), [(0.8, 0.95), (0.95, 0.8), (0.75, 0.9), (0.0, 0.15), (0.55, 0.7)])

@@ -21,6 +21,11 @@ def test_none_right_of_ten():
     assert wilson(0.0, 10) == pytest.approx((0.0, 0.27753), abs=1e-5)
 
 
+def test_a_bound_that_is_certain_is_exact():
+    assert {wilson(0.0, n).lo for n in range(1, 200)} == {0.0}
+    assert {wilson(1.0, n).hi for n in range(1, 200)} == {1.0}
+
+
 def test_half_right_of_ten():
     # centre .5; spread = z * sqrt(.25 / 10 + 3.8416 / 400) / (1 + .38416) = 1.96 * .18601 / 1.38416 = .26340
     assert wilson(0.5, 10) == pytest.approx((0.23660, 0.76340), abs=1e-5)

@@ -143,6 +143,14 @@ def test_replays_are_neither_a_former_version_nor_labels():
 
 
 @pytest.mark.django_db
+def test_a_prompt_that_was_only_replayed_before_was_not_in_use_before():
+    record(key(prompt_hash=NEW), observed_at=JUL_3 - timedelta(days=20), is_replay=True)
+    labelled(3, since=JUL_3 - timedelta(days=9), prompt_hash=OLD)
+    labelled(1, since=JUL_3, prompt_hash=NEW)
+    assert "prompt changed on 3 Jul. The previous version had 3 marked results" in sentence(prompt_hash=NEW)
+
+
+@pytest.mark.django_db
 def test_labels_are_counted_as_the_gate_counts_evidence():
     record(key(prompt_hash=OLD), observed_at=JUL_3 - timedelta(days=9), check_failed=True, stage="testing")
     labelled(1, since=JUL_3, prompt_hash=NEW)

@@ -40,6 +40,15 @@ def test_each_bin_has_its_own_labels_and_no_others(width):
     }
 
 
+@pytest.mark.parametrize("width", [0.1, 0.05, 0.125])
+def test_a_label_on_an_edge_is_in_the_bin_above_it(width):
+    for edge in (2 * width, 3 * width):
+        marked(key(), edge, "correct")
+    places = [Place(bucket_id(key()), index) for index in range(1, 5)]
+    found = standings(places, bin_width=width)
+    assert [found[place].n for place in places] == [0, 1, 1, 0]
+
+
 @pytest.mark.parametrize("width", [0.1, 0.125])
 def test_labels_of_testing_runs_may_be_left_out_as_the_gate_does(width):
     marked(key(), 1.0, "correct", stage="testing")

@@ -51,6 +51,14 @@ def test_flags_come_farthest_first_and_the_one_the_interval_supports_is_recommen
     )
 
 
+def test_a_flag_the_interval_bears_out_is_recommended_before_a_wider_one_it_does_not():
+    marked(key(), 0.84, "ccii")  # 34 points; Wilson of 2 of 4 is [0.150, 0.850]
+    marked(key(), 0.95, "c" * 15 + "i" * 5)  # 20 points; Wilson of 15 of 20 is [0.531, 0.888]
+    (found,) = summaries(**ASKED)
+    assert [(one.lo, one.supported) for one in found.flags] == [(0.8, False), (0.9, True)]
+    assert found.recommendation.startswith("Runs scoring ~95% here are only 75% correct")
+
+
 def test_an_agent_that_undersells_itself():
     marked(key(), 0.35, "cccc")
     (found,) = summaries(**ASKED)
@@ -83,9 +91,10 @@ def test_stages():
     assert totals == {"all": 3, "production": 1, "testing": 2}
 
 
-def test_replays_never_count():
+@pytest.mark.parametrize("width", [0.1, 0.125])  # from tallies; from the samples
+def test_replays_never_count(width):
     marked(key(), 0.9, "c", is_replay=True)
-    assert summaries(**ASKED)[0].total_n == 0
+    assert summaries(**ASKED | {"bin_width": width})[0].total_n == 0
 
 
 @pytest.mark.parametrize("width", [1.0, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01, 0.125, 0.0625, 0.001])

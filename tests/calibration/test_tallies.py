@@ -63,8 +63,11 @@ def test_a_failed_check_in_a_run_that_was_marked_counts_once():
 def test_replays_never_count():
     sample = record(key(), 0.95, check_failed=True, is_replay=True)
     mark_sample(sample_id=sample, by=person(), outcome="correct", **HOW)
+    judged = record(key(), 0.95, is_replay=True)
+    mark_sample(sample_id=judged, by=person(), outcome="partial", **HOW)
     assert stored() == {}
-    assert Sample.objects.get().label == 1.0
+    assert tallies.differences() == []
+    assert set(Sample.objects.values_list("label", flat=True)) == {1.0, 0.5}
 
 
 def test_a_mark_moves_the_label_from_one_sum_to_another():

@@ -82,6 +82,16 @@ def test_undoing_brings_back_the_mark_it_superseded():
     assert stored(sample) == Label(1.0, "step_mark")
 
 
+def test_of_several_superseded_marks_ones_own_newest_counts_again():
+    sample, anna, ben = record(key()), person(), person()
+    say(sample, anna, "incorrect")
+    second = say(sample, anna, "correct", now=NOW + timedelta(seconds=1))
+    his = say(sample, ben, "correct", now=NOW + timedelta(seconds=2))
+    undo_mark(mark_id=say(sample, anna, "partial", now=LATER).pk, by=anna, now=LATER)
+    assert set(Mark.objects.filter(is_current=True)) == {second, his}
+    assert stored(sample) == Label(1.0, "step_mark")
+
+
 def test_an_imported_mark_counts_once_all_newer_ones_are_taken_back():
     sample, anna = record(key()), person()
     mark = say(sample, anna, "correct")

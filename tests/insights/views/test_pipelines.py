@@ -1,3 +1,4 @@
+import re
 from html import unescape
 from typing import Any
 
@@ -38,6 +39,15 @@ def test_success_names_how_many_runs_it_is_about(viewer: Client) -> None:
     assert "75%" in text
     assert "of 4," in text
     assert "no marks yet" in text
+
+
+@pytest.mark.parametrize("period", ["24h", "all"])
+def test_the_number_of_runs_leads_to_them(viewer: Client, period: str) -> None:
+    name = "a & b/c"
+    mine, other = (factories.run(version=factories.pipeline(one).version) for one in (name, "d"))
+    [cell] = [row for row in html(viewer, f"/ui/insights/pipelines?period={period}").split("<tr>") if name in row]
+    text = html(viewer, re.findall(r'Runs</span><a href="([^"]+)">1<', cell)[0])
+    assert (str(mine.id) in text, str(other.id) in text) == (True, False)
 
 
 def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_queries: Any) -> None:

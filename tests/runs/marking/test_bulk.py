@@ -45,6 +45,12 @@ def test_what_finishes_between_asking_and_confirming_is_left_alone(anna):
     assert list(QueueItem.objects.all()) == [late]
 
 
+def test_what_finishes_the_moment_one_asks_is_asked_about(anna):
+    waiting("look", minutes_ago=0)
+    asked = bulk.ask(LOOK, by=anna, now=NOW)
+    assert (asked.count, confirm(asked, anna)) == (1, 1)
+
+
 def test_a_window_of_time_does_not_move_between_asking_and_confirming(anna):
     filters = QueueFilters(age="24h")
     waiting("look", minutes_ago=24 * 60 - 1)
@@ -102,6 +108,8 @@ def test_more_than_one_go_may_mark_are_marked_in_several_the_oldest_first(anna, 
     assert confirm(asked, anna) == 2
     assert {mark.sample_id for mark in Mark.objects.all()} == {old.pk, older.pk}
     assert list(QueueItem.objects.all()) == [young]
+    waiting("look")
+    assert bulk.ask(LOOK, by=anna, now=NOW).is_all, "as many as go at once are all there are"
 
 
 def test_an_unknown_outcome_marks_nothing(anna):

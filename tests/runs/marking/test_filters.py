@@ -8,6 +8,7 @@ from runs.filtering import BadFilter
 from runs.marking import filters, names
 from runs.marking.filters import QueueFilters
 from runs.marking.marks import mark_step
+from runs.models import QueueItem
 from tests.factories import NOW
 from tests.runs.marking.waiting import waiting
 
@@ -69,6 +70,15 @@ def test_orders():
     with pytest.raises(BadFilter) as refused:
         filters.parse_order(QueryDict("order=best"))
     assert str(refused.value) == "order “best” is not known. Allowed: oldest, newest, useful, random."
+
+
+@pytest.mark.django_db
+def test_each_age_holds_its_very_edge_and_older_begins_behind_it():
+    day = 24 * 60
+    for minutes in (day, day + 1, 7 * day, 7 * day + 1, 30 * day, 30 * day + 1):
+        waiting(minutes_ago=minutes)
+    found = {age: QueueFilters(age=age).apply(QueueItem.objects.all(), now=NOW).count() for age in filters.AGES}
+    assert found == {"24h": 1, "7d": 3, "30d": 5, "older": 1}
 
 
 @pytest.mark.django_db

@@ -125,6 +125,21 @@ def test_what_was_said_before_what_counts_now_is_history() -> None:
     assert label(step.id) == (0.0, "step_mark")
 
 
+def test_the_same_words_at_another_time_are_another_mark_and_without_a_time_only_if_they_count_already() -> None:
+    anna, step = factories.user("anna"), markable()
+    first = marks.mark_step(step_id=step.id, by=anna, outcome="correct", was_blind=False, via="page", now=NOW)
+    assert import_rows(on_step(step, "correct", marker="anna")).added == 1  # days before
+    undated = {"step_id": str(step.id), "outcome": "correct", "marker": "anna"}
+    assert import_rows(undated).known == 1
+    later = NOW + timedelta(hours=1)
+    marks.mark_step(step_id=step.id, by=anna, outcome="partial", was_blind=False, via="page", now=later)
+    done = import_rows(undated, now=later + timedelta(hours=1))
+    assert (done.added, done.counting) == (1, 1)
+    first.refresh_from_db()
+    assert not first.is_current
+    assert label(step.id) == (1.0, "step_mark")
+
+
 def test_the_order_of_the_lines_does_not_matter() -> None:
     step = markable()
     rows = [

@@ -7,7 +7,8 @@ import pytest
 
 from calibration.labels import CannotUndo, NoSuchSample, differences
 from calibration.models import Mark, Sample
-from runs.marking import chance, marks
+from runs.marking import chance, marks, offers
+from runs.marking.holds import NotWaiting
 from runs.models import QueueItem, QueueSkip
 from tests import factories
 from tests.factories import NOW
@@ -134,9 +135,13 @@ def test_there_must_be_a_run_to_mark(anna):
 def test_a_second_opinion_is_asked_of_somebody_else(anna, ben, service):
     service(marking={"second_opinion_share": 1.0})
     item = waiting()
+    offers.take(step_id=item.pk, by=anna, now=NOW)
     mark(item, anna)
     item.refresh_from_db()
     assert (item.first_marker, item.label_source, item.held_by) == (anna, "step_mark", None)
+    with pytest.raises(NotWaiting):
+        offers.take(step_id=item.pk, by=anna, now=NOW)
+    offers.take(step_id=item.pk, by=ben, now=NOW)
     mark(item, anna, "incorrect")
     assert QueueItem.objects.exists(), "a change of mind is no second opinion"
     second = mark(item, ben)
@@ -145,6 +150,13 @@ def test_a_second_opinion_is_asked_of_somebody_else(anna, ben, service):
     assert QueueItem.objects.get().first_marker == anna
     marks.undo(mark_id=Mark.objects.get(by=anna, is_current=True).pk, by=anna, now=NOW)
     assert QueueItem.objects.get().first_marker == anna, "the mark before the change of mind stands again"
+
+
+def test_a_replay_stays_tagged_whatever_becomes_of_its_mark(anna):
+    item = waiting(is_replay=True)
+    assert item.is_replay
+    marks.undo(mark_id=mark(item, anna).pk, by=anna, now=NOW)
+    assert QueueItem.objects.get().is_replay
 
 
 def test_a_share_of_the_steps_is_chosen_for_a_second_opinion():

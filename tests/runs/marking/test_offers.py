@@ -154,4 +154,7 @@ def test_what_remains(anna, ben, service):
     left = offers.remaining(ALL, ben, NOW + dt.timedelta(minutes=2))
     assert (left.free.n, left.skipped.n, left.held_by_others) == (1, 1, 2)
     assert left.next_free_at == NOW + dt.timedelta(minutes=4)
-    assert offers.remaining(ALL, anna, NOW).free.n == 3
+    hers = offers.remaining(ALL, anna, NOW)
+    assert (hers.free.n, hers.held_by_others, hers.next_free_at) == (3, 0, None)
+    later = offers.remaining(ALL, ben, NOW + dt.timedelta(minutes=5))
+    assert (later.free.n, later.held_by_others, later.next_free_at) == (3, 0, None), "what they held is free again"

@@ -101,6 +101,14 @@ def test_the_order_and_its_reason(anna, line):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("evidence", "n"), [("all", 1), ("production", 0)])
+def test_only_labels_that_the_gate_counts_are_counted(anna, service, evidence, n):
+    service(calibration={"evidence": evidence})
+    mark(waiting(stage="testing"), anna)
+    assert useful.need_of(waiting()).n == n
+
+
+@pytest.mark.django_db
 def test_a_mark_counts_in_the_next_offer(anna, line):
     mark(line[0], anna)
     # The bin of 0.9 has its three now; that of 0.5 lacks two.
