@@ -37,6 +37,19 @@ def test_what_enforcing_would_have_changed() -> None:
     assert found.in_shadow_now
 
 
+def test_evidence_for_as_much_as_was_said_caps_nothing_and_a_threshold_just_met_was_cleared() -> None:
+    found = compared(
+        answer(confidence=0.9, shown=0.9),
+        answer(confidence=0.75, shown=0.5),  # .75 clears .75
+        answer(confidence=0.9, shown=0.75),  # and so does what it would have been capped at
+    )
+    assert {(one.said, one.shown): (one.would_be_capped, one.would_fall) for one in found.answers} == {
+        (0.9, 0.9): (False, False),
+        (0.75, 0.5): (True, True),
+        (0.9, 0.75): (True, False),
+    }
+
+
 def test_a_gap_of_exactly_20_points_is_wide() -> None:
     # In floating point 0.7 - 0.5 is 0.19999999999999996.
     assert compared(answer(confidence=0.7, shown=0.5)).wide.value == 1

@@ -25,6 +25,13 @@ def test_without_labels_there_is_nothing_to_explore() -> None:
     assert explored() is None
 
 
+def test_replays_tell_nothing_of_a_threshold() -> None:
+    olga = factories.user()
+    answers("c", 0.9, by=olga)
+    answers("i", 0.6, by=olga, is_replay=True)
+    assert (found().n, found().wrong) == (1, 0)
+
+
 def test_what_a_threshold_would_have_done() -> None:
     olga = factories.user()
     answers("ii", 0.6, by=olga)

@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import pytest
@@ -39,6 +40,15 @@ def test_agreement_beyond_chance() -> None:
     # Alpha: 8 values, 5 correct and 3 incorrect; 2 of 8 ordered pairs differ; 1 - (8 - 1) x 2 / (2 x 5 x 3).
     assert found.nominal == pytest.approx(1 - 14 / 30)
     assert len(found.disagreements) == 1
+
+
+@pytest.mark.parametrize(
+    ("alpha", "told"),
+    [(0.8, "commonly taken as reliable"), (0.79, "tentative"), (0.667, "tentative"), (0.66, "Too little")],
+)
+def test_what_an_alpha_is_taken_to_mean(alpha: float, told: str) -> None:
+    nothing = agreement.agreement()
+    assert told in dataclasses.replace(nothing, ordinal=alpha).verdict
 
 
 def test_undone_and_replaced_marks_do_not_count() -> None:

@@ -57,7 +57,7 @@ def test_what_the_label_says_and_who_gave_it(viewer: Client) -> None:
 
 def test_which_answers_are_shown(viewer: Client) -> None:
     olga = factories.user()
-    found = {letter: answers(letter, 0.95, by=olga)[0] for letter in "ci"}
+    found = {letter: answers(letter, 0.95, by=olga)[0] for letter in "cip"}
     found["-"] = answer()
     answer(is_replay=True)
 
@@ -65,7 +65,12 @@ def test_which_answers_are_shown(viewer: Client) -> None:
         text = html(viewer, page(show=show))
         return {letter for letter, step in found.items() if str(step.run_id) in text}
 
-    assert (shown("labelled"), shown("wrong"), shown("right"), shown("unlabelled")) == ({"c", "i"}, {"i"}, {"c"}, {"-"})
+    assert (shown("labelled"), shown("wrong"), shown("right"), shown("unlabelled")) == (
+        {"c", "i", "p"},
+        {"i"},
+        {"c"},
+        {"-"},
+    )
 
 
 def test_the_stage_is_kept_apart(viewer: Client) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from calibration.buckets import bucket_id
+from calibration.labels import mark_sample
 from tests import factories
 from tests.factories import NOW
 from tests.insights.history import STEP, answer, answers, key
@@ -126,6 +127,17 @@ def test_accuracy_says_how_its_answers_were_chosen(viewer: Client, orders: tuple
     text = html(viewer, PAGE)
     assert told in text
     assert "2 of the 2 were made blind." in text
+
+
+def test_only_the_marks_that_count_are_told_and_which_of_them_were_blind(viewer: Client) -> None:
+    olga, pete = factories.user("olga"), factories.user("pete")
+    step = answers("i", 0.95, by=olga, offered_by="useful")[0]
+    for by in (olga, pete):
+        mark_sample(sample_id=step.id, by=by, outcome="correct", now=NOW, was_blind=False, via="page")
+    answers("c", 0.95, by=olga, offered_by="random")
+    text = html(viewer, PAGE)
+    assert "Of 3 marks, 1 were on answers chosen at random (2 picked by hand, 1 random)" in text
+    assert "1 of the 3 were made blind." in text
 
 
 def test_the_threshold_explorer_reads_without_a_script(viewer: Client) -> None:

@@ -109,6 +109,8 @@ def test_text_of_a_version_is_never_markup(viewer: Client) -> None:
 def test_labels_that_only_checks_gave_are_marked_as_such(viewer: Client) -> None:
     answers(key(prompt_hash="aaa"), unmarked=3, check_failed=True)
     assert "mostly failed checks" in words(viewer, PROMPTS)
+    answers(key(prompt_hash="aaa"), right=3)
+    assert "mostly failed checks" not in words(viewer, PROMPTS)
 
 
 def test_an_agents_versions_show_soul_and_configuration_and_the_steps(viewer: Client) -> None:

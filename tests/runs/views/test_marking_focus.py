@@ -122,6 +122,20 @@ def test_a_page_that_was_open_before_the_mark_does_not_make_a_change_blind(anna:
     assert [mark.was_blind for mark in Mark.objects.order_by("id")] == [True, False]
 
 
+def test_a_mark_from_a_page_that_was_not_blind_is_not_blind(anna: Client) -> None:
+    waiting()
+    anna.post(f"{urlsplit(begin(anna)).path}/mark", {"outcome": "correct"})
+    assert Mark.objects.get().was_blind is False
+
+
+def test_a_change_of_mind_is_one_step_marked(anna: Client) -> None:
+    waiting(), waiting()
+    first = begin(anna)
+    mark(anna, first)
+    second = mark(anna, first, "incorrect")
+    assert "1 marked now" in text_of(anna.get(second))
+
+
 def test_who_looks_at_the_scores_of_a_step_marks_it_not_blind_also_after_switching_blind_on(anna: Client) -> None:
     waiting()
     first = begin(anna)
