@@ -9,12 +9,12 @@ from django.http import QueryDict
 
 from calibration import binning
 from calibration.models import Bucket, LabelSource, Mark, Sample
-from insights.query import one_of, only_known, share_of, whole_number, width_of
+from insights.query import share_of, width_of
 from insights.strip import percent_range
 from runs.models import Step
 from runs.models.run import STAGES
 from runs.trust.percent import edge
-from runs.views.query import BadAddress
+from runs.views.query import BadAddress, one_of, whole_number
 
 PAGE = 50
 NAMES = ("bucket", "bin", "width", "below", "least", "stage", "show", "before")
@@ -81,11 +81,10 @@ class Row:
 
 def parse(query: QueryDict) -> Question:
     """Raises BadAddress naming the parameter that cannot be used and what it may be."""
-    only_known(query, NAMES)
     width = width_of(query)
     return Question(
-        bucket=whole_number(query, "bucket", high=2**63 - 1),
-        bin=whole_number(query, "bin", high=binning.bins_of(width) - 1) if query.get("bin") else None,
+        bucket=whole_number(query, "bucket"),
+        bin=whole_number(query, "bin", high=binning.bins_of(width) - 1) if "bin" in query else None,
         width=width,
         below=share_of(query, "below"),
         least=share_of(query, "least"),

@@ -40,10 +40,7 @@ class Period:
 
 def parse(query: QueryDict, *, now: datetime) -> Period:
     """The period that the query string asks for, the last 7 days when it asks for none. Raises BadAddress."""
-    given = query.getlist(NAME)
-    if len(given) > 1:
-        raise BadAddress(f"{NAME} is given more than once.")
-    key = given[0] if given else DEFAULT
+    key = query.get(NAME, DEFAULT)
     if key not in _SPANS:
         raise BadAddress(f"{NAME} “{key[:80]}” is not known. Allowed: {', '.join(_SPANS)}.")
     label, span = _SPANS[key]

@@ -1,6 +1,5 @@
-"""Reading the query string of a page: what is unknown is refused with what is allowed, never replaced by a default."""
+"""The parameters that several pages of Insights take."""
 
-from collections.abc import Collection
 from typing import cast
 
 from django.conf import settings
@@ -11,34 +10,9 @@ from calibration.binning import bins_of
 from calibration.summary import Stage
 from calibration.unit import unit
 from runs.models.run import STAGES
-from runs.views.query import BadAddress
+from runs.views.query import BadAddress, one_of
 
 MOST_BINS = 100
-
-
-def only_known(query: QueryDict, names: Collection[str]) -> None:
-    """Raises BadAddress for a parameter the page does not have, or one given twice."""
-    for name in query:
-        if name not in names:
-            raise BadAddress(f"There is no parameter “{name[:80]}”. Parameters are: {', '.join(names)}.")
-        if len(query.getlist(name)) > 1:
-            raise BadAddress(f"{name} is given more than once.")
-
-
-def one_of(query: QueryDict, name: str, allowed: Collection[str]) -> str:
-    """One of ``allowed``, or "" when it is absent or empty. Raises BadAddress."""
-    given = query.get(name, "")
-    if given and given not in allowed:
-        raise BadAddress(f"{name} “{given[:80]}” is not known. Allowed: {', '.join(allowed)}.")
-    return given
-
-
-def whole_number(query: QueryDict, name: str, *, high: int, low: int = 0) -> int:
-    """A whole number from ``low`` to ``high``; it must be there. Raises BadAddress."""
-    given = query.get(name, "")
-    if not (given.isascii() and given.isdigit() and len(given) < 20 and low <= int(given) <= high):
-        raise BadAddress(f"{name} must be a whole number from {low} to {high}, not “{given[:80]}”.")
-    return int(given)
 
 
 def share_of(query: QueryDict, name: str) -> float | None:

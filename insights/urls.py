@@ -1,6 +1,6 @@
 from django.urls import path
 
-import runs.views.converters  # noqa: F401 (makes <name:...> known)
+import runs.converters  # noqa: F401 (makes <name:...> known)
 from insights.views import agents, agreement, answers, home, page, pipelines, prompts, samples, step, steps
 
 # A name may hold slashes: what follows a name comes before the name alone.

@@ -1,9 +1,12 @@
-"""Filters of a page's query string: unknown names and values are refused with what is allowed."""
+"""What an address is asked for: unknown names and values are refused with what is allowed, never passed over."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 from django.http import QueryDict
+
+# Characters of one value: fifty ids of runs are half of it, and no name is nearly as long.
+LONGEST = 4_000
 
 
 class BadFilter(Exception):
@@ -14,15 +17,27 @@ class BadFilter(Exception):
         self.problems = problems
 
 
-def read(query: QueryDict, names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The values at ``names`` ("" where absent), and a sentence for each parameter that is unknown or repeated."""
-    problems = []
-    for name in query:
+def misused(
+    query: QueryDict, names: Collection[str], *, many: Collection[str] = (), of: str = "page"
+) -> dict[str, str]:
+    """By name, a sentence for each parameter that is none of ``names``, is repeated though not one of ``many``, or
+    is too long. ``of`` is the word for what takes the parameters.
+    """
+    takes = f"It takes: {', '.join(names)}." if names else f"This {of} takes no parameters."
+    problems = {}
+    for name, values in query.lists():
         if name not in names:
-            problems.append(f"There is no filter “{name[:80]}”. Filters are: {', '.join(names)}.")
-        elif len(query.getlist(name)) > 1:
-            problems.append(f"{name} is given more than once.")
-    return {name: query.get(name, "") for name in names}, problems
+            problems[name] = f"There is no parameter “{name[:80]}”. {takes}"
+        elif len(values) > 1 and name not in many:
+            problems[name] = f"{name} is given more than once."
+        elif sum(map(len, values)) > LONGEST:
+            problems[name] = f"{name} is longer than {LONGEST:,} characters."
+    return problems
+
+
+def values_of(query: QueryDict, names: Collection[str]) -> dict[str, str]:
+    """The values at ``names``, "" where absent."""
+    return {name: query.get(name, "") for name in names}
 
 
 def unknown(values: Mapping[str, str], allowed: Mapping[str, Collection[str]]) -> list[str]:

@@ -210,6 +210,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["runs.api.parsers.ObjectParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "runs.api.errors.handle",
+    "URL_FORMAT_OVERRIDE": None,  # ?format= is a parameter like any other: of one endpoint
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

@@ -46,8 +46,8 @@ class AgentList(APIView):
         ],
         responses={200: AgentListBody, 400: ErrorBody},
     )
+    @parameters.takes("limit", "offset")
     def get(self, request: Request) -> Response:
-        parameters.known(request.GET, ("limit", "offset"))
         limit = parameters.number(request.GET, "limit", default=LIMIT, low=1, high=LIMIT_MAX)
         offset = parameters.number(request.GET, "offset", default=0, low=0, high=BIGGEST)
         names = agent_names()

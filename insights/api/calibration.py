@@ -69,6 +69,7 @@ class StepCalibration(APIView):
         ],
         responses={200: CalibrationBody, 400: ErrorBody, 404: ErrorBody},
     )
+    @parameters.takes("bin_width", "n_min", "stage")
     def get(self, request: Request, name: str) -> Response:
         asked = _asked(request.GET)
         found = summaries(step=name, **asked) if "\x00" not in name else []
@@ -78,7 +79,6 @@ class StepCalibration(APIView):
 
 
 def _asked(query: QueryDict) -> Mapping[str, Any]:
-    parameters.known(query, ("bin_width", "n_min", "stage"))
     service = settings.SERVICE.calibration
     return {
         "bin_width": _width(query, default=service.bin_width),

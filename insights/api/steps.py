@@ -112,9 +112,9 @@ class StepList(APIView):
         ],
         responses={200: StepListBody, 400: ErrorBody},
     )
+    @parameters.takes("stage", "agent", "after", "limit")
     def get(self, request: Request) -> Response:
         query = request.GET
-        parameters.known(query, ("stage", "agent", "after", "limit"))
         limit = parameters.number(query, "limit", default=PAGE, low=1, high=PAGE_MAX)
         agent, after = parameters.text(query, "agent"), parameters.text(query, "after")
         stage = _stage(query)
@@ -135,8 +135,8 @@ class StepDetail(APIView):
         parameters=[_STAGE],
         responses={200: StepDetailBody, 400: ErrorBody, 404: ErrorBody},
     )
+    @parameters.takes("stage")
     def get(self, request: Request, name: str) -> Response:
-        parameters.known(request.GET, ("stage",))
         stage = _stage(request.GET)
         buckets = newest_buckets(name) if "\x00" not in name else []
         if not buckets and ("\x00" in name or not Step.objects.filter(name=name).exists()):

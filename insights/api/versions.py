@@ -38,6 +38,7 @@ class StepVersions(APIView):
         parameters=PARAMETERS,
         responses={200: bodies.PromptHistoryBody, 400: ErrorBody, 404: ErrorBody},
     )
+    @parameters.takes(*(parameter.name for parameter in PARAMETERS))
     def get(self, request: Request, name: str) -> Response:
         listed = _listed(request.GET)
         history = prompt_history(name) if "\x00" not in name else None
@@ -68,6 +69,7 @@ class AgentVersions(APIView):
         parameters=PARAMETERS,
         responses={200: bodies.AgentHistoryBody, 400: ErrorBody, 404: ErrorBody},
     )
+    @parameters.takes(*(parameter.name for parameter in PARAMETERS))
     def get(self, request: Request, name: str) -> Response:
         listed = _listed(request.GET)
         history = agent_history(name) if "\x00" not in name else None
@@ -93,7 +95,6 @@ def _agent_version(version: Version, kept: Sequence[Text]) -> dict[str, Any]:
 
 
 def _listed(query: QueryDict) -> slice:
-    parameters.known(query, [parameter.name for parameter in PARAMETERS])
     limit = parameters.number(query, "limit", default=LIMIT, low=1, high=LIMIT_MAX)
     offset = parameters.number(query, "offset", default=0, low=0, high=BIGGEST)
     return slice(offset, offset + limit)

@@ -7,22 +7,22 @@ from django.views.decorators.http import require_GET
 from insights.agents import agent_names, agents
 from insights.bucket_use import recency
 from insights.histories import agent_history, record_of
-from insights.query import only_known, whole_number
 from insights.version_texts import agent_texts
+from insights.views import version_page
 from insights.views.page import insights_page
-from insights.views.version_page import history_context
 from runs.access.roles import role_required
 from runs.models import Role
+from runs.views.query import parameters, searched, whole_number
 
 PAGE = 50
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("q", "page")
 def agent_list(request: HttpRequest) -> HttpResponse:
-    only_known(request.GET, ("q", "page"))
-    contains = request.GET.get("q", "").strip()[:200]
-    page = whole_number(request.GET, "page", low=1, high=1_000_000) if "page" in request.GET else 1
+    contains = searched(request.GET, "q")
+    page = whole_number(request.GET, "page", default=1, low=1, high=1_000_000)
     every = agent_names()
     found = [one for one in every if contains.casefold() in one[0].casefold()]
     kept = {"q": contains} if contains else {}
@@ -39,9 +39,9 @@ def agent_list(request: HttpRequest) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def steps(request: HttpRequest, name: str) -> HttpResponse:
     """The steps an agent runs in, each with its record."""
-    only_known(request.GET, ())
     history = agent_history(name)
     if not history.versions:
         raise Http404
@@ -62,10 +62,11 @@ def steps(request: HttpRequest, name: str) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(*version_page.NAMES)
 def versions(request: HttpRequest, name: str) -> HttpResponse:
     """What changed in an agent's soul and configuration, and whether it helped."""
     history = agent_history(name)
     if not history.versions and "version" not in request.GET:
         raise Http404
-    context = history_context(request, history, lambda value: agent_texts(name, value), name="agent")
+    context = version_page.history_context(request, history, lambda value: agent_texts(name, value), name="agent")
     return insights_page(request, "insights/agents/versions.html", {"agent": name, "tab": "versions", **context})

@@ -6,24 +6,24 @@ from django.views.decorators.http import require_GET
 
 from calibration.models import Bucket
 from insights import agreement as reading
-from insights.query import one_of, only_known, query_string, whole_number
+from insights.query import query_string
 from insights.views.page import insights_page
 from runs.access.roles import role_required
 from runs.models import Role, Step
+from runs.views.query import one_of, parameters, whole_number
 
 PAGE = 50
 SHOW = {"disagreements": "Where they differ", "all": "All that several marked"}
-NAMES = ("step", "show", "page")
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("step", "show", "page")
 def agreement(request: HttpRequest) -> HttpResponse:
     query = request.GET
-    only_known(query, NAMES)
     names = sorted(Bucket.objects.order_by().values_list("step", flat=True).distinct())
     step, show = one_of(query, "step", names), one_of(query, "show", SHOW) or "disagreements"
-    number = whole_number(query, "page", low=1, high=1_000_000) if query.get("page") else 1
+    number = whole_number(query, "page", default=1, low=1, high=1_000_000)
     found = reading.agreement(step=step)
     listed = list(found.answers) if show == "all" else found.disagreements
     shown = listed[(number - 1) * PAGE : number * PAGE]

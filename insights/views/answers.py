@@ -13,16 +13,19 @@ from insights.views.page import insights_page
 from insights.windows import newest
 from runs.access.roles import role_required
 from runs.models import Role, Step
+from runs.views.query import parameters
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(periods.NAME)
 def agents(request: HttpRequest) -> HttpResponse:
     return _page(request, "insights/agents/numbers.html", BY_AGENT)
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(periods.NAME)
 def models(request: HttpRequest) -> HttpResponse:
     return _page(request, "insights/models.html", BY_MODEL)
 

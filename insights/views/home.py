@@ -18,6 +18,7 @@ from runs.access.roles import role_required
 from runs.demo.runs import progress
 from runs.models import Role, Run, RunStatus
 from runs.views.page import page
+from runs.views.query import parameters
 from runs.views.runs_list import COLUMNS, took
 from runs.views.wording import word
 from runs.views.zone import wall
@@ -28,12 +29,14 @@ MISCALIBRATED = 5
 STACKED = ("completed", "stopped", "escalated", "aborted", "failed", "cancelled", "running", "queued")
 
 
+@parameters()
 def root(request: HttpRequest) -> HttpResponse:
     return redirect("ui-home")
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(periods.NAME)
 def home(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     period = periods.parse(request.GET, now=now)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from runs.access.roles import role_required
 from runs.models import Role
 from runs.views.page import page
+from runs.views.query import parameters
 
 # Label and name of each section's address, in the order they are shown; Insights opens on the first.
 SECTIONS = (
@@ -49,5 +50,6 @@ def _is_here(request: HttpRequest, name: str) -> bool:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def first(request: HttpRequest) -> HttpResponse:
     return redirect(SECTIONS[0][1])

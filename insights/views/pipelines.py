@@ -10,10 +10,12 @@ from insights.views.page import insights_page
 from insights.windows import newest
 from runs.access.roles import role_required
 from runs.models import Role, Run
+from runs.views.query import parameters
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(periods.NAME)
 def pipelines(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     period = periods.parse(request.GET, now=now)

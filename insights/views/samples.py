@@ -9,10 +9,12 @@ from insights.query import query_string
 from insights.views.page import insights_page
 from runs.access.roles import role_required
 from runs.models import Role
+from runs.views.query import parameters
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(*evidence.NAMES)
 def samples(request: HttpRequest) -> HttpResponse:
     question = evidence.parse(request.GET)
     bucket = evidence.bucket(question.bucket)

@@ -15,17 +15,17 @@ from calibration.summary import Stage, Summary
 from insights import overview, said_shown, thresholds
 from insights.charts import reliability, said_against_shown
 from insights.orders import orders_of
-from insights.query import only_known, query_string, stage_of, whole_number, width_of
+from insights.query import query_string, stage_of, width_of
 from insights.recent import ANSWERS, latest_of, newest_buckets, newest_samples
 from insights.views.page import insights_page
 from runs.access.roles import role_required
 from runs.models import Role, Step
 from runs.models.run import STAGES
+from runs.views.query import parameters, whole_number
 
 MOST_RECORDS = 50
 AT_ONCE = 6  # records that stand above the charts, besides the chosen one
 WIDTHS = (0.05, 0.1, 0.2, 0.25)
-NAMES = ("bucket", "stage", "width")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Asked:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("bucket", "stage", "width")
 def step(request: HttpRequest, name: str) -> HttpResponse:
     asked = _asked(request)
     buckets = newest_buckets(name)
@@ -66,8 +67,7 @@ def _unmeasured(request: HttpRequest, name: str) -> HttpResponse:
 
 def _asked(request: HttpRequest) -> Asked:
     query = request.GET
-    only_known(query, NAMES)
-    bucket = whole_number(query, "bucket", high=2**63 - 1) if query.get("bucket") else None
+    bucket = whole_number(query, "bucket") if "bucket" in query else None
     return Asked(bucket, stage_of(query), width_of(query))
 
 

@@ -10,22 +10,22 @@ from django.views.decorators.http import require_GET
 
 from insights import standings
 from insights.overview import step_records
-from insights.query import one_of, only_known, query_string, stage_of, whole_number
+from insights.query import query_string, stage_of
 from insights.views.page import insights_page
 from runs.access.roles import role_required
 from runs.models import Role
 from runs.models.run import STAGES
+from runs.views.query import one_of, parameters, searched, whole_number
 
 PAGE = 20
 RECORDS = 2  # of each step; its own page has them all
-NAMES = ("stage", "agent", "show", "q", "page")
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("stage", "agent", "show", "q", "page")
 def steps(request: HttpRequest) -> HttpResponse:
     query = request.GET
-    only_known(query, NAMES)
     stage = stage_of(query)
     service = settings.SERVICE.calibration
     counting: dict[str, Any] = {"stage": stage, "bin_width": service.bin_width, "n_min": service.n_min}
@@ -35,10 +35,10 @@ def steps(request: HttpRequest) -> HttpResponse:
         "stage": query.get("stage", ""),
         "agent": one_of(query, "agent", agents),
         "show": one_of(query, "show", standings.SHOW),
-        "q": query.get("q", "").strip()[:200],
+        "q": searched(query, "q"),
     }
     found = standings.narrowed(every, agent=chosen["agent"], contains=chosen["q"], show=chosen["show"])
-    number = whole_number(query, "page", low=1, high=1_000_000) if query.get("page") else 1
+    number = whole_number(query, "page", default=1, low=1, high=1_000_000)
     shown = found[(number - 1) * PAGE : number * PAGE]
     kept = {name: value for name, value in chosen.items() if value}
     context = {

@@ -8,8 +8,8 @@ from django.http import Http404, HttpRequest
 from django.utils.http import urlencode
 
 from insights.histories import History, UnknownVersion, Version
-from insights.query import only_known, whole_number
 from insights.version_texts import Text, changes
+from runs.views.query import whole_number
 
 NAMES = ("version", "against", "page")
 PAGE = 20
@@ -36,9 +36,8 @@ def history_context(
 
     ``texts`` has what is kept of a version by its value, ``name`` is how versions are called.
     A version nothing is known of is named as such: a run's chip may be ahead of the registry. Raises
-    Http404 for one to compare with that is not known, BadAddress for what the page does not have.
+    Http404 for one to compare with that is not known.
     """
-    only_known(request.GET, NAMES)
     asked = request.GET.get("version")
     if not history.versions or (asked is not None and not history.has(asked)):
         return {"history": history, "name": name, "unknown": asked, **_list(request, history, None)}
@@ -69,7 +68,7 @@ def short(value: str) -> str:
 
 
 def _list(request: HttpRequest, history: History, shown: Version | None) -> dict[str, Any]:
-    page = whole_number(request.GET, "page", low=1, high=1_000_000) if "page" in request.GET else 1
+    page = whole_number(request.GET, "page", default=1, low=1, high=1_000_000)
     latest = history.latest
     rows = [
         Row(version, short(version.value), urlencode({"version": version.value}), version is shown, version is latest)

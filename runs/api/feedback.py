@@ -89,6 +89,7 @@ class RunFeedback(_Feedback):
         parameters=_PAGING,
         responses={200: RunFeedbackBody, 400: ErrorBody, 404: ErrorBody},
     )
+    @parameters.takes("after", "limit")
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         _run(run_id)
         return Response({"run_id": run_id, **_page(request, history.marks_on_run(run_id))})
@@ -98,6 +99,7 @@ class RunFeedback(_Feedback):
         request=Judgement,
         responses={200: MarkBody, 201: MarkBody, 400: ErrorBody, 404: ErrorBody, 409: ErrorBody},
     )
+    @parameters.takes()
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         judgement = _judgement(request)
         if _run(run_id).status in IN_FLIGHT:
@@ -115,6 +117,7 @@ class StepFeedback(_Feedback):
         parameters=_PAGING,
         responses={200: StepFeedbackBody, 400: ErrorBody, 404: ErrorBody},
     )
+    @parameters.takes("after", "limit")
     def get(self, request: Request, run_id: uuid.UUID, step_name: str) -> Response:
         step = _step(run_id, step_name)
         sample = Sample.objects.filter(pk=step.pk).only("label", "label_source").first()
@@ -131,6 +134,7 @@ class StepFeedback(_Feedback):
         request=Judgement,
         responses={200: MarkBody, 201: MarkBody, 400: ErrorBody, 404: ErrorBody, 409: ErrorBody},
     )
+    @parameters.takes()
     def post(self, request: Request, run_id: uuid.UUID, step_name: str) -> Response:
         judgement = _judgement(request)
         step = _step(run_id, step_name)
@@ -170,7 +174,6 @@ def _step(run_id: uuid.UUID, name: str) -> Step:
 
 
 def _page(request: Request, marks: QuerySet[Mark]) -> dict[str, Any]:
-    parameters.known(request.GET, ("after", "limit"))
     limit = parameters.number(request.GET, "limit", default=PAGE, low=1, high=PAGE_MAX)
     after = parameters.number(request.GET, "after", default=0, low=0, high=BIGGEST_ID)
     if after:

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from runs.api import parameters
 from runs.models import Run, RunEvent, RunStatus, Step
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class Health(APIView):
     permission_classes = []
 
     @extend_schema(operation_id="health", auth=[], responses={200: HealthBody, 503: HealthBody})
+    @parameters.takes()
     def get(self, request: Request) -> Response:
         found = _probe.look(timezone.now())
         return Response(found, status=503 if found["database"] == "down" else 200)

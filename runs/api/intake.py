@@ -20,8 +20,6 @@ from runs.intake import sources
 from runs.intake.accept import Accepted, accept, start
 from runs.models import Role
 
-PARAMETERS = ("source", "allow_testing")
-
 
 class AcceptedBody(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["accepted", "deduplicated", "skipped_testing"])
@@ -48,9 +46,9 @@ class Webhook(APIView):
             OpenApiParameter("allow_testing", bool, default=False, description="Also run pipelines of stage testing."),
         ],
     )
+    @parameters.takes("source", "allow_testing")
     def post(self, request: Request) -> Response:
-        parameters.known(request.GET, PARAMETERS)
-        source = request.GET.get("source") or request.headers.get("X-Pipeline-Source") or "generic"
+        source = parameters.text(request.GET, "source") or request.headers.get("X-Pipeline-Source") or "generic"
         incoming = sources.read(source, read_object(request._request))
         sender = cast(Principal, request.auth)
         answer = accept(
@@ -70,6 +68,7 @@ class StartPipeline(APIView):
     required_session_role = Role.OPERATOR
 
     @extend_schema(request=OpenApiTypes.OBJECT, responses={202: AcceptedBody, **ERRORS})
+    @parameters.takes()
     def post(self, request: Request, name: str) -> Response:
         user = request.user
         answer = start(

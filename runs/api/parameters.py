@@ -1,22 +1,36 @@
 """Query parameters, checked: a typo is a 400 that names what is allowed, never a silent default."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import wraps
+from typing import Any
 
 from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from runs.api.errors import BadParameter
+from runs.filtering import misused
 
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def known(query: QueryDict, names: Sequence[str]) -> None:
-    """Refuse parameters the endpoint does not have."""
-    for name in query:
-        if name not in names:
-            raise BadParameter(name[:100], f"There is no parameter {name[:100]!r}.", allowed=names)
+def takes(*names: str, many: Collection[str] = ()) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    """For a method of an endpoint: the parameters it has, each given once at most but those in ``many``."""
+
+    def decorate(method: Callable[..., Response]) -> Callable[..., Response]:
+        @wraps(method)
+        def checked(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+            for name, problem in misused(request.GET, names, many=many, of="endpoint").items():
+                raise BadParameter(name[:100], problem, allowed=names)
+            return method(self, request, *args, **kwargs)
+
+        checked.parameters = names  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
 
 
 def text(query: QueryDict, name: str) -> str | None:

@@ -60,8 +60,8 @@ class PipelineList(APIView):
     required_role = Role.VIEWER
 
     @extend_schema(operation_id="list_pipelines", responses={200: PipelineListBody, 400: ErrorBody})
+    @parameters.takes()
     def get(self, request: Request) -> Response:
-        parameters.known(request.GET, ())
         rows = Pipeline.objects.filter(present=True).select_related("version").defer("version__source")
         return Response({"pipelines": [_body(row) for row in rows.order_by("name", "file")]})
 
@@ -72,6 +72,7 @@ class PipelineDetail(APIView):
     required_role = Role.VIEWER
 
     @extend_schema(operation_id="get_pipeline", responses={200: PipelineDetailBody, 404: ErrorBody})
+    @parameters.takes()
     def get(self, request: Request, name: str) -> Response:
         rows = Pipeline.objects.filter(present=True, name=name).select_related("version").defer("version__source")
         # Of several files with one name, the one that runs.
@@ -87,6 +88,7 @@ class Reload(APIView):
     required_role = Role.OPERATOR
 
     @extend_schema(operation_id="reload_pipelines", request=None, responses={200: ReloadBody})
+    @parameters.takes()
     def post(self, request: Request) -> Response:
         return Response(registry.reload(now=timezone.now()).to_json())
 

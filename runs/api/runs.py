@@ -48,8 +48,10 @@ class RunList(APIView):
             OpenApiParameter("limit", int, default=PAGE, description=f"1 to {PAGE_MAX}"),
         ],
     )
+    @parameters.takes(
+        "status", "pipeline", "stage", "team", "source", "since", "until", "after", "limit", many=("status",)
+    )
     def get(self, request: Request) -> Response:
-        parameters.known(request.GET, LIST_PARAMETERS)
         limit = parameters.number(request.GET, "limit", default=PAGE, low=1, high=PAGE_MAX)
         # One more than asked for tells whether another page follows, without a count.
         found = _newest(_filtered(request.GET), parameters.choices(request.GET, "status", RunStatus.values), limit + 1)
@@ -90,6 +92,7 @@ class RunDetail(APIView):
     required_role = Role.VIEWER
 
     @extend_schema(operation_id="get_run", responses={200: bodies.RunBody, 404: ErrorBody})
+    @parameters.takes()
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         run = _run(run_id, defer=("payload",))
         signals = Signal.objects.defer("prompt", "raw_output").order_by("iteration", "kind", "position")
@@ -112,8 +115,8 @@ class RunEvents(APIView):
         responses={200: bodies.EventListBody, 400: ErrorBody, 404: ErrorBody},
         parameters=[_EVENT_AFTER, OpenApiParameter("limit", int, default=EVENTS, description=f"1 to {EVENTS_MAX}")],
     )
+    @parameters.takes("after", "limit")
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
-        parameters.known(request.GET, ("after", "limit"))
         after = parameters.number(request.GET, "after", default=0, low=0, high=BIGGEST_ID)
         limit = parameters.number(request.GET, "limit", default=EVENTS, low=1, high=EVENTS_MAX)
         # The status is read first: an end seen here has all its events in what is read next.
@@ -143,6 +146,7 @@ class CancelRun(APIView):
         request=None,
         responses={200: CancelledBody, 404: ErrorBody, 409: ErrorBody},
     )
+    @parameters.takes()
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         if not cancel(run_id=run_id, by=name_of(request.user), now=timezone.now()):
             run = _run(run_id, defer=("context", "payload"))

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from runs.api import parameters
 from runs.api.errors import ErrorBody
 from runs.api.parsers import bounded
 from runs.api.strict import Count, Strict, Text, Truth, Unit, Word
@@ -104,6 +105,7 @@ class EvaluateTrust(APIView):
     parser_classes = [TrustParser]
 
     @extend_schema(operation_id="evaluate_trust", request=Question, responses={200: Verdict, 400: ErrorBody})
+    @parameters.takes()
     def post(self, request: Request) -> Response:
         question = Question(data=request.data)
         question.is_valid(raise_exception=True)

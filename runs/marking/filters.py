@@ -1,7 +1,7 @@
 """The marking queue's filters, as they stand in a query string."""
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
@@ -75,13 +75,11 @@ def _constant(label: LabelSource) -> Func:
     return Func(template=f"'{label.value}'", output_field=TextField())
 
 
-def parse(query: QueryDict, names: Callable[[], Known] = known, *, beside: Sequence[str] = ()) -> QueueFilters:
-    """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values.
-
-    ``beside`` are the other parameters of the page, which it checks itself. ``names`` is asked only where a
-    filter by name is set.
+def parse(query: QueryDict, names: Callable[[], Known] = known) -> QueueFilters:
+    """Raises BadFilter naming each value that is not among the allowed ones. ``names`` is asked only where a filter
+    by name is set.
     """
-    values, problems = filtering.read(query, (*NAMES, *beside))
+    values, problems = filtering.values_of(query, NAMES), []
     by_name = {name: values[name] for name, plural in _PLURALS.items() if values[name]}
     if by_name:
         found = names()
@@ -89,7 +87,7 @@ def parse(query: QueryDict, names: Callable[[], Known] = known, *, beside: Seque
     problems += filtering.unknown(values, {"stage": STAGES, "label": LABELS, "age": AGES})
     if problems:
         raise BadFilter(problems)
-    return QueueFilters(**{name: values[name] for name in NAMES})
+    return QueueFilters(**values)
 
 
 def parse_order(query: QueryDict) -> Order:

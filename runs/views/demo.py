@@ -14,10 +14,12 @@ from runs.demo.removal import remove as remove_demo
 from runs.demo.runs import progress
 from runs.models import Role
 from runs.views.page import page
+from runs.views.query import parameters
 
 
 @role_required(Role.OPERATOR)
 @require_POST
+@parameters()
 def make(request: HttpRequest) -> HttpResponse:
     """Ask for the demo, or for the rest of it; a worker makes it in the background."""
     pipelines.stored(now=timezone.now())
@@ -27,6 +29,7 @@ def make(request: HttpRequest) -> HttpResponse:
 
 @role_required(Role.OPERATOR)
 @require_POST
+@parameters()
 def remove(request: HttpRequest) -> HttpResponse:
     messages.success(request, f"The demo is gone: {remove_demo()} runs, with their marks and versions.")
     return redirect("ui-home")
@@ -34,6 +37,7 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def state(request: HttpRequest) -> HttpResponse:
     """How far the demo has come; once it is whole, the page around it is made anew."""
     found = progress()

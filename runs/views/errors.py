@@ -13,7 +13,7 @@ from django.urls import reverse
 from runs.api import errors as api_errors
 from runs.engine.transactions import drop_dead_connections
 from runs.views.page import page
-from runs.views.query import BadAddress
+from runs.views.query import BadAddress, NothingThere
 
 UNKNOWN = "That address asks for something unknown"
 
@@ -34,7 +34,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not _wants_page(request):
         return api_errors.bad_request(request, exception)
     if isinstance(exception, BadAddress):
-        return _answer(request, 400, UNKNOWN, str(exception))
+        # A page that needs no parameters may still be what the reader is after.
+        back = {"back": request.path, "back_label": "This page without them"} if request.method == "GET" else {}
+        return _answer(request, 400, UNKNOWN, str(exception), **back)
     return _answer(request, 400, "That request could not be understood", "Go back and try it again.")
 
 
@@ -54,7 +56,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not _wants_page(request):
         return api_errors.not_found(request, exception)
-    return _answer(request, 404, "There is nothing here", "The address may be mistyped, or what it led to was removed.")
+    heading = "There is nothing here"
+    if isinstance(exception, NothingThere):
+        return _answer(request, 404, heading, str(exception), back=exception.back, back_label=exception.back_label)
+    return _answer(request, 404, heading, "The address may be mistyped, or what it led to was removed.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -72,12 +77,13 @@ def _database_away() -> HttpResponse:
     return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})
 
 
-def _answer(request: HttpRequest, code: int, heading: str, detail: str) -> HttpResponse:
+def _answer(request: HttpRequest, code: int, heading: str, detail: str, **back: str) -> HttpResponse:
+    """With a link ``back``, labelled ``back_label``; to the runs where none is given."""
     context = {"code": code, "heading": heading, "detail": detail}
     # A request refused before the sessions were looked at (a host that is not ours) has no user.
     user = getattr(request, "user", None)
     if user is not None and user.is_authenticated:
-        back = {"back": reverse("ui-runs"), "back_label": "All runs"}
+        back = back or {"back": reverse("ui-runs"), "back_label": "All runs"}
         return page(request, "error.html", {**context, **back}, status=code)
     return render(request, "error_outside.html", context, status=code)
 

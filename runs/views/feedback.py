@@ -19,13 +19,15 @@ from runs.models import Role, Run, Step
 from runs.models.run import IN_FLIGHT
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
-from runs.views.query import whole_number
+from runs.views.query import parameters, whole_number
 
 PAGE = 50
+FORM = ("outcome", "note", "from")
 
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(form=FORM)
 def mark_step(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
     step = get_object_or_404(Step.objects.only("id", "run_id"), id=step_id)
     try:
@@ -37,6 +39,7 @@ def mark_step(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(form=FORM)
 def mark_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = get_object_or_404(Run.objects.only("id", "status"), id=run_id)
     if run.status in IN_FLIGHT:
@@ -47,6 +50,7 @@ def mark_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(form=("from",))
 def undo(request: HttpRequest, mark_id: int) -> HttpResponse:
     """Take back one's own mark; one that was replaced meanwhile stays as it is, and the page shows that."""
     mark = get_object_or_404(Mark.objects.only("id", "sample_id", "group"), id=mark_id)
@@ -62,6 +66,7 @@ def undo(request: HttpRequest, mark_id: int) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("after")
 def step_marks(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
     """Every mark ever made on the step, newest first."""
     step = get_object_or_404(
@@ -72,6 +77,7 @@ def step_marks(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("after")
 def run_marks(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Every mark ever made on the run as a whole, newest first."""
     run = get_object_or_404(Run.objects.only("id", "pipeline_name"), id=run_id)
@@ -80,6 +86,7 @@ def run_marks(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def run_section(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The section of the run as a whole, asked for when a run that somebody watches has ended."""
     run = get_object_or_404(Run.objects.only("id", "status"), id=run_id)
@@ -123,7 +130,7 @@ def _back(request: HttpRequest, pages: tuple[str, str]) -> str:
 
 
 def _history(request: HttpRequest, marks: Any, context: dict[str, Any]) -> HttpResponse:
-    if after := whole_number(request, "after"):
+    if after := whole_number(request.GET, "after", default=0):
         last = marks.filter(pk=after).first()
         if last is None:
             raise Http404

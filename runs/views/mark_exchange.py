@@ -1,11 +1,10 @@
 """Taking marks out as a file, and bringing them in: checked first, stored once somebody saw what would change."""
 
 import io
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.core import signing
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -18,6 +17,7 @@ from runs.marking.exporting import exported
 from runs.marking.importing import Outcome, import_lines
 from runs.models import Role
 from runs.views.page import page
+from runs.views.query import one_of, parameters
 
 FILE_BYTES = 2_000_000
 CONFIRM_SECONDS = 3600
@@ -26,18 +26,18 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset
 
 @role_required(Role.MARKER)
 @require_GET
+@parameters()
 def exchange(request: HttpRequest) -> HttpResponse:
     return _page(request)
 
 
 @role_required(Role.MARKER)
 @require_GET
+@parameters("form", "marks")
 def export(request: HttpRequest) -> HttpResponseBase:
     """All marks as a file, read and sent bit by bit."""
-    form = request.GET.get("form", "csv")
-    if form not in mark_files.FORMS or request.GET.get("marks", "all") not in {"all", "current"}:
-        raise BadRequest(f"form: one of {', '.join(mark_files.FORMS)}; marks: all or current")
-    rows = exported(current_only=request.GET.get("marks") == "current")
+    form = cast(mark_files.Form, one_of(request.GET, "form", mark_files.FORMS) or "csv")
+    rows = exported(current_only=one_of(request.GET, "marks", ("all", "current")) == "current")
     name = f"marks-{timezone.localdate():%Y-%m-%d}.{form}"
     return StreamingHttpResponse(
         mark_files.written(rows, form),
@@ -48,6 +48,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 @role_required(Role.ADMIN)
 @require_POST
+@parameters(form=("skip_absent",))
 def check(request: HttpRequest) -> HttpResponse:
     """What the file would change. Nothing is stored but in the page, signed, for the button that confirms it."""
     file = request.FILES.get("file")
@@ -70,6 +71,7 @@ def check(request: HttpRequest) -> HttpResponse:
 
 @role_required(Role.ADMIN)
 @require_POST
+@parameters(form=("checked",))
 def import_(request: HttpRequest) -> HttpResponse:
     """Store what ``check`` was shown, by the same person within the hour."""
     try:

@@ -10,19 +10,23 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from calibration.labels import CannotUndo, NoSuchSample
-from calibration.models import Mark, Order, Outcome, Via
+from calibration.models import Mark, Order, Outcome, Sample, Via
 from runs.access.preferences import prefer
 from runs.access.roles import role_required
 from runs.marking import marks, offers
 from runs.marking.markers import NOTE_CHARS
 from runs.models import Role
 from runs.views import marking_facts, marking_trail
-from runs.views.marking_query import Asked, asked, is_number
+from runs.views.marking_query import PARAMETERS, Asked, asked, is_number, no_such_step
 from runs.views.marking_sight import is_blind
+from runs.views.query import parameters
+
+FORM = ("outcome", "note", "blind")
 
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS)
 @asked
 def begin(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     """A new sitting, with the first step that is offered."""
@@ -32,9 +36,11 @@ def begin(request: HttpRequest, *, asked: Asked) -> HttpResponse:
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS)
 @asked
 def move_on(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     """The step after this one; this one stays unmarked, free for anybody."""
+    _find(step_id, asked)
     _, following = marking_trail.around(request.session, step_id)
     if following is not None:
         return redirect(asked.address("ui-marking-step", following))
@@ -43,6 +49,7 @@ def move_on(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpRe
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS, form=FORM)
 @asked
 def mark(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     """Store what the marker thinks, and go on to the next step, with what the machine thought shown beside it."""
@@ -65,7 +72,7 @@ def mark(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpRespo
             now=timezone.now(),
         )
     except NoSuchSample as error:
-        raise Http404 from error
+        raise no_such_step(asked) from error
     marking_trail.reveal(request.session, step_id)
     if not any(earlier.is_current for earlier in own):
         marking_trail.count(request.session, 1)
@@ -74,15 +81,18 @@ def mark(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpRespo
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS, form=FORM)
 @asked
 def skip(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     """Leave the step to others, and go on."""
+    _find(step_id, asked)
     marks.skip(step_id=step_id, by=asked.by, now=timezone.now())
     return _offer(request, asked, after=step_id)
 
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS, form=("mark",))
 @asked
 def undo(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     """Take back one's own mark, and return to its step."""
@@ -102,15 +112,18 @@ def undo(request: HttpRequest, *, asked: Asked) -> HttpResponse:
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS)
 @asked
 def reveal(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     """Show what the machine thinks of this step before it is marked."""
+    _find(step_id, asked)
     marking_trail.reveal(request.session, step_id)
     return redirect(asked.address("ui-marking-step", step_id, marked=asked.marked))
 
 
 @role_required(Role.MARKER)
 @require_POST
+@parameters(*PARAMETERS, form=("blind", "step"))
 @asked
 def blind(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     """Switch blind marking on or off for oneself, and return to where one was."""
@@ -118,11 +131,19 @@ def blind(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     if wanted not in {"on", "off"}:
         raise BadRequest("blind: expected on or off")
     prefer(user=asked.by, is_blind=wanted == "on")
-    try:
-        here = uuid.UUID(request.POST.get("step", ""))
-    except ValueError:
+    if not (step := request.POST.get("step", "")):
         return redirect(asked.address("ui-marking-queue"))
+    try:
+        here = uuid.UUID(step)
+    except ValueError as error:
+        raise BadRequest("step: expected the id of a step") from error
     return redirect(asked.address("ui-marking-step", here, marked=asked.marked))
+
+
+def _find(step_id: uuid.UUID, asked: Asked) -> None:
+    """Raises NothingThere for a step that cannot be marked."""
+    if not Sample.objects.filter(id=step_id).exists():
+        raise no_such_step(asked)
 
 
 def _resume(request: HttpRequest, asked: Asked, step_id: uuid.UUID, *, marked: int) -> HttpResponse:

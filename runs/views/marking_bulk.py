@@ -20,13 +20,15 @@ from runs.marking.bulk import LIMIT, Selection, SelectionChanged
 from runs.marking.markers import NOTE_CHARS
 from runs.models import Role
 from runs.views.marking_focus import TELLING
-from runs.views.marking_query import Asked, asked
+from runs.views.marking_query import PARAMETERS, Asked, asked
 from runs.views.page import page
+from runs.views.query import parameters
 
 
 @role_required(Role.MARKER)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@parameters(*PARAMETERS, form=("outcome", "note", "until", "digest"))
 @asked
 def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     """Ask how sure the marker is, with the number of steps; mark exactly those once they have said so."""

@@ -21,9 +21,10 @@ from runs.marking.offers import Offer
 from runs.models import Role
 from runs.views import marking_facts, marking_trail, marking_work
 from runs.views.marking_facts import Facts
-from runs.views.marking_query import ORDERS, Asked, asked
+from runs.views.marking_query import ORDERS, PARAMETERS, Asked, asked, no_such_step
 from runs.views.marking_sight import is_blind
 from runs.views.page import page
+from runs.views.query import parameters
 
 # Who picks steps by one of these labels knows something of what the machine or a colleague thought of each.
 TELLING = {LabelSource.FAILED_CHECK, LabelSource.RUN_MARK}
@@ -49,12 +50,13 @@ class Standing:
 @role_required(Role.MARKER)
 @never_cache  # Back shall show how the step stands now, not how it stood
 @require_GET
+@parameters(*PARAMETERS)
 @asked
 def focus(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     now = timezone.now()
     step: Any = marking_work.steps(step_id).first()
     if step is None or step.is_replay is None:
-        raise Http404
+        raise no_such_step(asked)
     stop = marking_trail.visit(request.session, step_id)
     standing = _standing(step_id, user=asked.by, now=now)
     blind = is_blind(request, asked.by, step_id, standing.ever) and asked.filters.label not in TELLING
@@ -81,6 +83,7 @@ def focus(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResp
 @role_required(Role.MARKER)
 @never_cache
 @require_GET
+@parameters(*PARAMETERS)
 @asked
 def done(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     """Nothing more to offer: all is done, or what is left is with colleagues."""

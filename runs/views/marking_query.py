@@ -12,12 +12,13 @@ from django.utils.http import urlencode
 
 from calibration.models import Order
 from runs.filtering import BadFilter
-from runs.marking.filters import QueueFilters, parse, parse_order
+from runs.marking.filters import NAMES, QueueFilters, parse, parse_order
 from runs.marking.names import Known, known
 from runs.views.errors import bad_value
+from runs.views.query import NothingThere
 
-# What marking pages take beside the filters: from and event lead through long texts, after_… through the queue.
-BESIDE = ("order", "marked", "from", "event", "after_pipeline", "after_step")
+# What every marking page takes.
+PARAMETERS = (*NAMES, "order", "marked")
 
 ORDERS = {
     Order.OLDEST.value: "Oldest first",
@@ -63,13 +64,13 @@ class Asked:
 
 
 def read(request: HttpRequest) -> Asked:
-    """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values."""
+    """Raises BadFilter naming each value that is not among the allowed ones."""
     assert isinstance(request.user, User)  # every marking page asks for a role
     names = cache(known)
     problems: list[str] = []
     filters, order = QueueFilters(), Order.OLDEST
     try:
-        filters = parse(request.GET, names, beside=BESIDE)
+        filters = parse(request.GET, names)
     except BadFilter as error:
         problems += error.problems
     try:
@@ -93,6 +94,12 @@ def read_after(request: HttpRequest) -> tuple[str, str] | None:
 def is_number(text: str) -> bool:
     """Whether it can be the id of a row."""
     return text.isascii() and text.isdigit() and len(text) < 19
+
+
+def no_such_step(asked: Asked) -> NothingThere:
+    """For an address of a step that is not there, or that claims nothing a person could judge."""
+    text = "There is no such step to mark: its address may be mistyped, or its run was removed."
+    return NothingThere(text, back=asked.address("ui-marking-queue"), back_label="Marking queue")
 
 
 def asked(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

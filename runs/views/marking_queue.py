@@ -16,14 +16,16 @@ from runs.marking import groups, offers
 from runs.marking.groups import Groups
 from runs.models import QueueItem, Role
 from runs.models.run import STAGES
-from runs.views.marking_query import ORDERS, Asked, asked, read_after
+from runs.views.marking_query import ORDERS, PARAMETERS, Asked, asked, read_after
 from runs.views.page import page
+from runs.views.query import parameters
 
 ITEMS = 50
 
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(*PARAMETERS, "after_pipeline", "after_step")
 @asked
 def queue(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     now = timezone.now()

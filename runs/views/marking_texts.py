@@ -13,11 +13,11 @@ from runs.access.roles import role_required
 from runs.marking.blinding import blinded
 from runs.models import Role, Step
 from runs.views import trace_events
-from runs.views.marking_query import Asked, asked
+from runs.views.marking_query import PARAMETERS, Asked, asked
 from runs.views.marking_sight import is_blind
 from runs.views.marking_work import shown_text
 from runs.views.page import page
-from runs.views.query import whole_number
+from runs.views.query import parameters, whole_number
 from runs.views.step_config import value_text
 
 PART = 50_000
@@ -28,13 +28,14 @@ TITLES = {"asked": "What the agent was asked", "answered": "What the agent answe
 @role_required(Role.MARKER)
 @never_cache
 @require_GET
+@parameters(*PARAMETERS, "from", "event")
 @asked
 def text(request: HttpRequest, step_id: uuid.UUID, part: str, *, asked: Asked) -> HttpResponse:
     if part not in TITLES:
         raise Http404
     step = _step(step_id)
     whole = _whole(request, step, part, blind=_blind(request, asked, step_id))
-    start = whole_number(request, "from")
+    start = whole_number(request.GET, "from", default=0)
     if start and start >= len(whole):
         raise Http404
     chunk = whole[start : start + PART]
@@ -50,7 +51,7 @@ def text(request: HttpRequest, step_id: uuid.UUID, part: str, *, asked: Asked) -
         "end": end,
         "next": end if end < len(whole) else None,
         "previous": max(0, start - PART) if start else None,
-        "event": whole_number(request, "event") if part == "event" else None,
+        "event": whole_number(request.GET, "event", default=0) if part == "event" else None,
     }
     return page(request, "marking/text.html", context)
 
@@ -58,10 +59,11 @@ def text(request: HttpRequest, step_id: uuid.UUID, part: str, *, asked: Asked) -
 @role_required(Role.MARKER)
 @never_cache
 @require_GET
+@parameters(*PARAMETERS, "from")
 @asked
 def trace(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     """Everything the agent did, a screenful of events at a time."""
-    step, start, blind = _step(step_id), whole_number(request, "from"), _blind(request, asked, step_id)
+    step, start, blind = _step(step_id), whole_number(request.GET, "from", default=0), _blind(request, asked, step_id)
     events = _events(step)
     shown = [
         dict(event, head=shown_text(event["head"], blind=blind))
@@ -94,7 +96,7 @@ def _whole(request: HttpRequest, step: Step, part: str, *, blind: bool) -> str:
         return shown_text(step.prompt, blind=blind and bool(step.iterations))
     if part == "answered":
         return value_text(blinded(step.parsed_output) if blind else step.parsed_output)
-    events, number = _events(step), whole_number(request, "event")
+    events, number = _events(step), whole_number(request.GET, "event", default=0)
     if number >= len(events):
         raise Http404
     return shown_text(value_text(events[number]), blind=blind)

@@ -13,12 +13,14 @@ from runs.intake.refusals import Refused
 from runs.models import Role
 from runs.pipelines import registry
 from runs.views.pipeline_page import render_pipeline
+from runs.views.query import parameters
 
 SOURCE = "button"
 
 
 @role_required(Role.OPERATOR)
 @require_POST
+@parameters(form=("payload",))
 def run_now(request: HttpRequest, name: str) -> HttpResponse:
     """Start a run with the payload from the dialog; on a mistake the dialog opens again with what was typed."""
     text = request.POST.get("payload", "")
@@ -40,6 +42,7 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 
 @role_required(Role.OPERATOR)
 @require_POST
+@parameters()
 def reload(request: HttpRequest) -> HttpResponse:
     """Read the files again and say what came of it."""
     report = registry.reload(now=timezone.now())

@@ -15,6 +15,7 @@ from runs.models.pipeline import DEMO_FILES
 from runs.pipelines.definitions import written
 from runs.views import step_config
 from runs.views.page import page
+from runs.views.query import parameters
 from runs.views.run_payload import proposed
 from runs.views.runs_list import COLUMNS, took
 from runs.views.wording import percent
@@ -27,6 +28,7 @@ SOURCE_HEAD = 200_000
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def pipeline(request: HttpRequest, name: str) -> HttpResponse:
     return render_pipeline(request, name)
 

@@ -14,6 +14,7 @@ from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run
 from runs.models.pipeline import DEMO_FILES
 from runs.views.page import page
+from runs.views.query import parameters, searched
 from runs.views.run_reads import JSONArrayLength
 
 GONE_SHOWN = 50
@@ -24,6 +25,7 @@ SEARCHED_FROM = 20
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("name")
 def pipelines(request: HttpRequest) -> HttpResponse:
     rows = list(with_last_run(summarised(Pipeline.objects.all())).order_by("name", "file"))
     last = {
@@ -36,7 +38,7 @@ def pipelines(request: HttpRequest) -> HttpResponse:
         row.last = last.get(row.last_id)
     gone = [row for row in rows if not row.present and not row.file.startswith(DEMO_FILES)]
     good = [row for row in rows if row.present and row.version_id]
-    wanted = request.GET.get("name", "").strip()
+    wanted = searched(request.GET, "name")
     context = {
         "now": timezone.now(),
         "good": [row for row in good if wanted.casefold() in row.name.casefold()],

@@ -13,10 +13,12 @@ from runs.access.preferences import prefer, preference_of, zones
 from runs.access.roles import can, role_required
 from runs.models import Role
 from runs.views.page import page
+from runs.views.query import parameters
 
 
 @role_required(Role.VIEWER)
 @require_http_methods(["GET", "POST"])
+@parameters(form=("time_zone", "is_blind"))
 def settings(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     if request.method == "POST":

@@ -9,10 +9,12 @@ from django.views.decorators.http import require_POST
 from runs.access.roles import name_of, role_required
 from runs.engine.closing import cancel as cancel_run
 from runs.models import Role, Run
+from runs.views.query import parameters
 
 
 @role_required(Role.OPERATOR)
 @require_POST
+@parameters()
 def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Cancel the run, and say so, or say that it had ended before."""
     get_object_or_404(Run.objects.only("id"), id=run_id)

@@ -18,12 +18,13 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
 from runs.access.roles import role_required
 from runs.models import Role, Run, RunEvent
 from runs.models.run import ENDED, IN_FLIGHT
+from runs.views.query import parameters, whole_number
 
 LOOK_EVERY = 0.4
 LOOK_EVERY_WAITING = 3.0  # an escalated run waits for a person
@@ -60,13 +61,14 @@ class Cursor:
 
 
 @role_required(Role.VIEWER)
+@parameters("after")
 async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     """``id`` is that of the RunEvent. Starts after ``Last-Event-ID``, else after ``?after=``, else at the beginning."""
     if request.method != "GET":
         return HttpResponse(status=405, headers={"Allow": "GET"})
-    given = request.headers.get("Last-Event-ID") or request.GET.get("after") or "0"
-    if not (given.isascii() and given.isdigit() and len(given) < 19):
-        return HttpResponseBadRequest("after must be the id of an event: a whole number")
+    after = whole_number(request.GET, "after", default=0)
+    if request.headers.get("Last-Event-ID"):
+        after = whole_number(request.headers, "Last-Event-ID")
     # The login was looked up in the request's own thread, whose connection would stay out of the pool until the
     # stream ends: as many open tails as the pool has connections would stop every page. Let go before asking for
     # another one, or that many tails opened at once would wait for each other.
@@ -74,7 +76,7 @@ async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     status = await _in_thread(partial(_status, run_id))
     if status is None:
         return HttpResponse("no such run", status=404, content_type="text/plain")
-    response = StreamingHttpResponse(_stream(run_id, int(given)), content_type="text/event-stream")
+    response = StreamingHttpResponse(_stream(run_id, after), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response

@@ -77,8 +77,8 @@ class Filters:
 
 
 def parse(query: QueryDict, known: Known) -> Filters:
-    """Raises BadFilter naming each parameter that is unknown, repeated, or outside its allowed values."""
-    values, problems = filtering.read(query, NAMES + CURSORS)
+    """Raises BadFilter naming each value that is not among the allowed ones."""
+    values = filtering.values_of(query, NAMES + CURSORS)
     allowed: Mapping[str, Collection[str]] = {
         "status": RunStatus.values,
         "pipeline": known.pipelines,
@@ -86,7 +86,7 @@ def parse(query: QueryDict, known: Known) -> Filters:
         "team": known.teams,
         "period": PERIODS,
     }
-    problems += filtering.unknown(values, allowed)
+    problems = filtering.unknown(values, allowed)
     values["q"] = values["q"].strip().lower().replace("-", "")
     if values["q"] and not _PREFIX.fullmatch(values["q"]):
         problems.append("q takes the beginning of a run id: up to 32 hex digits (0-9, a-f), dashes allowed.")

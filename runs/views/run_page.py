@@ -23,7 +23,7 @@ from runs.pipelines.definitions import group_of, written
 from runs.views import run_reads
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
-from runs.views.query import whole_number
+from runs.views.query import parameters, whole_number
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
 from runs.views.wording import RUN_MEANING, duration
@@ -49,6 +49,7 @@ class Place:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("from")
 def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     now = timezone.now()
     found: Any = get_object_or_404(
@@ -79,6 +80,7 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def head(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The header and the overview of steps as they are now."""
     now = timezone.now()
@@ -95,6 +97,7 @@ def head(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters()
 def step(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
     """One step's panel: a part for the run page, a page of its own for those who follow the link."""
     return _step_answer(request, get_object_or_404(run_reads.outline(Step.objects.filter(id=step_id))))
@@ -102,6 +105,7 @@ def step(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("name")
 def step_by_name(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The same by the step's name, which is all that an event of the log knows."""
     steps = run_reads.outline(Step.objects.filter(run_id=run_id, name=request.GET.get("name", "")))
@@ -110,10 +114,11 @@ def step_by_name(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("before")
 def log(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Earlier lines of the log."""
     found = get_object_or_404(Run.objects.only("id", "pipeline_name", "status"), id=run_id)
-    events, older = run_reads.log_of(run_id, before=whole_number(request, "before") or None)
+    events, older = run_reads.log_of(run_id, before=whole_number(request.GET, "before", default=0) or None)
     context = {"run": found, "events": events, "older_than": events[0].id if older else None}
     template = "runs/detail.html#log_lines" if request.headers.get("HX-Request") else "runs/log.html"
     return page(request, template, context)
@@ -138,7 +143,7 @@ def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
 
 
 def _start(request: HttpRequest, count: int) -> int:
-    start = whole_number(request, "from")
+    start = whole_number(request.GET, "from", default=0)
     if start > count:
         raise Http404
     return start

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Min
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -20,7 +20,8 @@ from runs.models import Pipeline, Role, Run, RunStatus, Step, Team
 from runs.models.run import ENDED, STAGES
 from runs.views.errors import bad_value
 from runs.views.page import page
-from runs.views.run_filters import PERIODS, Filters, Known, parse
+from runs.views.query import BadAddress, parameters
+from runs.views.run_filters import CURSORS, NAMES, PERIODS, Filters, Known, parse
 from runs.views.wording import duration, word
 
 PAGE = 50
@@ -54,6 +55,7 @@ class Row:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(*NAMES, *CURSORS)
 def runs(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     known = _known()
@@ -82,18 +84,19 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters(*NAMES, "ids", "top")
 def rows(request: HttpRequest) -> HttpResponse:
     """The rows named by ``ids`` as they are now, and how many newer runs the same filters would show."""
     now = timezone.now()
     ids = _ids(request.GET.get("ids", ""))
-    query = request.GET.copy()
-    query.pop("ids", None)
-    since = query.pop("top", [""])[0]
+    since = request.GET.get("top", "")
     try:
-        filters = parse(query, _known())
+        filters = parse(request.GET, _known())
         top = uuid.UUID(since) if since else None
-    except (BadFilter, ValueError) as error:
-        raise Http404 from error
+    except BadFilter as error:
+        raise BadAddress(str(error)) from error
+    except ValueError as error:
+        raise BadAddress("top must be a run id.") from error
     found = sorted(Run.objects.filter(id__in=ids).only(*COLUMNS), key=lambda run: ids.index(run.id))
     fresh = 0
     if top is not None:
@@ -175,9 +178,9 @@ def _ids(text: str) -> list[uuid.UUID]:
     try:
         ids = [uuid.UUID(part) for part in text.split(",") if part]
     except ValueError as error:
-        raise Http404 from error
+        raise BadAddress("ids takes the ids of runs, with commas between them.") from error
     if len(ids) > PAGE:
-        raise Http404
+        raise BadAddress(f"ids takes at most {PAGE}.")
     return ids
 
 

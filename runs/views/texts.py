@@ -13,7 +13,7 @@ from runs.access.roles import role_required
 from runs.models import Role, Signal, Step
 from runs.views import trace_events
 from runs.views.page import page
-from runs.views.query import whole_number
+from runs.views.query import parameters, whole_number
 from runs.views.run_reads import part_of_text
 from runs.views.step_config import value_text
 
@@ -36,6 +36,7 @@ _JSON = {"parsed_output", "iterations", "agent_trace", "detail"}
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("from")
 def step_text(request: HttpRequest, step_id: uuid.UUID, part: str) -> HttpResponse:
     step = get_object_or_404(
         Step.objects.only("id", "name", "run_id", "run__pipeline_name").select_related("run"), id=step_id
@@ -45,6 +46,7 @@ def step_text(request: HttpRequest, step_id: uuid.UUID, part: str) -> HttpRespon
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("from")
 def signal_text(request: HttpRequest, signal_id: uuid.UUID, part: str) -> HttpResponse:
     signal = get_object_or_404(
         Signal.objects.only(
@@ -66,7 +68,7 @@ def _text(
 ) -> HttpResponse:
     if part not in parts:
         raise Http404
-    start = whole_number(request, "from")
+    start = whole_number(request.GET, "from", default=0)
     field = part
     if part in _JSON:
         rows, field = rows.annotate(as_text=Cast(part, TextField())), "as_text"
@@ -91,15 +93,16 @@ def _text(
 
 @role_required(Role.VIEWER)
 @require_GET
+@parameters("from", "event")
 def trace(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
     """What the agent did, event by event: every tool call with its input and result, clipped with its true size."""
     step = get_object_or_404(
         Step.objects.only("id", "name", "run_id", "agent_trace", "run__pipeline_name").select_related("run"), id=step_id
     )
     events = step.agent_trace if isinstance(step.agent_trace, list) else []
-    only, start = request.GET.get("event"), whole_number(request, "from")
-    if only is not None:
-        return _one_event(request, step, events, whole_number(request, "event"))
+    start = whole_number(request.GET, "from", default=0)
+    if "event" in request.GET:
+        return _one_event(request, step, events, whole_number(request.GET, "event"))
     shown = [trace_events.shown(event, number) for number, event in enumerate(events[start : start + EVENTS], start)]
     left = max(0, len(events) - start - EVENTS)
     context = {
@@ -116,7 +119,7 @@ def trace(request: HttpRequest, step_id: uuid.UUID) -> HttpResponse:
 def _one_event(request: HttpRequest, step: Step, events: list[Any], number: int) -> HttpResponse:
     if number >= len(events):
         raise Http404
-    whole, start = value_text(events[number]), whole_number(request, "from")
+    whole, start = value_text(events[number]), whole_number(request.GET, "from", default=0)
     chunk = whole[start : start + PART]
     end = start + len(chunk)
     context = {

@@ -1,7 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-import runs.views.converters  # noqa: F401 (makes <name:...> known)
+import runs.converters  # noqa: F401 (makes <name:...> known)
 from runs.views import (
     demo,
     feedback,
@@ -22,11 +22,12 @@ from runs.views import (
     runs_list,
     texts,
 )
+from runs.views.query import parameters
 
 # An imported pipeline may have slashes in its name: what follows a name comes before the name alone.
 urlpatterns = [
     path("ui/login", login.login, name="login"),
-    path("ui/logout", LogoutView.as_view(), name="logout"),
+    path("ui/logout", parameters()(LogoutView.as_view()), name="logout"),
     path("ui/demo", demo.state, name="ui-demo-state"),
     path("ui/demo/make", demo.make, name="ui-demo-make"),
     path("ui/demo/remove", demo.remove, name="ui-demo-remove"),

@@ -21,7 +21,7 @@ def test_all_time_has_no_beginning() -> None:
     assert (period.since, period.first_id) == (None, None)
 
 
-@pytest.mark.parametrize("query", ["period=1d", "period=", "period=7D", "period=7d&period=7d", "period=24h%20"])
+@pytest.mark.parametrize("query", ["period=1d", "period=", "period=7D", "period=24h%20"])
 def test_a_typo_is_refused_with_what_is_allowed(query: str) -> None:
     with pytest.raises(BadAddress):
         periods.parse(QueryDict(query), now=NOW)

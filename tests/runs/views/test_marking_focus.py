@@ -1,6 +1,7 @@
 """The focus view: blind until the mark, one step for one marker, and an address that can be come back to."""
 
 import re
+import uuid
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
@@ -13,7 +14,7 @@ from django.utils import timezone
 from calibration import buckets
 from calibration.models import Mark
 from runs.marking import marks
-from runs.models import QueueItem, Step
+from runs.models import QueueItem, QueueSkip, Step
 from tests import factories
 from tests.runs.views.marking import CLAIMS, SECRETS, waiting
 
@@ -303,13 +304,32 @@ def test_a_step_opened_by_hand_counts_as_picked(anna: Client) -> None:
         ("order=best", "Allowed: oldest, newest, useful, random."),
         ("marked=x", "marked must be the number of a mark."),
         ("stage=prod", "Allowed: testing, production."),
-        ("labell=none", "There is no filter “labell”."),
+        ("labell=none", "There is no parameter “labell”."),
     ],
 )
 def test_a_typo_is_refused_with_the_allowed_values(anna: Client, query: str, told: str) -> None:
     response = anna.get(f"{QUEUE}/{waiting().id}?{query}")
     assert response.status_code == 400
     assert told in unescape(response.content.decode())
+
+
+@pytest.mark.parametrize("action", ["mark", "skip", "next", "reveal"])
+@pytest.mark.parametrize("sampled", [False, None])
+def test_of_a_step_that_is_not_there_the_reader_is_told_and_led_back(
+    anna: Client, action: str, sampled: bool | None
+) -> None:
+    waiting()
+    step_id = uuid.uuid4() if sampled is None else factories.step(factories.run()).id
+    form = {"outcome": "correct"} if action == "mark" else {}
+    response = anna.post(f"{QUEUE}/{step_id}/{action}?order=newest", form)
+    assert response.status_code == 404
+    assert "There is no such step to mark" in response.content.decode()
+    assert f'href="{QUEUE}?order=newest"' in response.content.decode()
+    assert not QueueSkip.objects.exists()
+
+
+def test_switching_blind_marking_refuses_a_step_that_is_no_id(anna: Client) -> None:
+    assert anna.post(f"{QUEUE}/blind", {"blind": "on", "step": "x"}).status_code == 400
 
 
 def test_what_cannot_be_marked_is_refused(anna: Client) -> None:

@@ -39,10 +39,10 @@ def test_a_nul_is_refused(viewer: Client, address: str) -> None:
         "/ui/steps/{step}/text/prompt?from=",
     ],
 )
-def test_what_is_no_whole_number_is_not_found(viewer: Client, address: str, number: str) -> None:
+def test_what_is_no_whole_number_is_refused(viewer: Client, address: str, number: str) -> None:
     run = factories.run()
     step = factories.step(run, agent_trace=[{"type": "text", "content": "x"}])
-    assert viewer.get(address.format(run=run.id, step=step.id) + number).status_code == 404
+    assert viewer.get(address.format(run=run.id, step=step.id) + number).status_code == 400
 
 
 @pytest.mark.parametrize(
