@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import IO
 
 from pydantic import ValidationError
@@ -23,8 +24,11 @@ class Problem:
     reason: str
 
 
-def read(file: IO[bytes]) -> Iterator[records.Run | Problem]:
-    """Each line's run, or what is wrong with it. Never holds more than one line, of at most LINE_BYTES."""
+def read(file: IO[bytes], *, now: datetime) -> Iterator[records.Run | Problem]:
+    """Each line's run, or what is wrong with it; also that it tells of times after ``now``.
+
+    Never holds more than one line, of at most LINE_BYTES.
+    """
     number = 0
     while raw := file.readline(LINE_BYTES + 1):
         number += 1
@@ -32,7 +36,7 @@ def read(file: IO[bytes]) -> Iterator[records.Run | Problem]:
             yield Problem(number, f"longer than {LINE_BYTES:,} bytes")
             _skip_line(file, raw)
         elif raw.strip():
-            yield _run(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, number)
+            yield _run(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, number, now)
 
 
 def _skip_line(file: IO[bytes], raw: bytes) -> None:
@@ -40,7 +44,7 @@ def _skip_line(file: IO[bytes], raw: bytes) -> None:
         raw = file.readline(LINE_BYTES)
 
 
-def _run(raw: bytes, number: int) -> records.Run | Problem:
+def _run(raw: bytes, number: int, now: datetime) -> records.Run | Problem:
     try:
         # Made storable first: what Python writes (lone surrogates, NaN) and pydantic refuses to read comes in as text.
         told = json.dumps(storable(json.loads(raw.decode())))
@@ -49,8 +53,9 @@ def _run(raw: bytes, number: int) -> records.Run | Problem:
     except (ValueError, RecursionError) as error:
         return Problem(number, f"not JSON: {str(error)[:200]}")
     try:
-        return records.Run.model_validate_json(told)
+        return records.Run.model_validate_json(told, context={"now": now})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = shown(field_path(first["loc"]), most=200)
-        return Problem(number, f"{where}: {first['msg']}" if where else first["msg"])
+        message = first["msg"].removeprefix("Value error, ")
+        return Problem(number, f"{where}: {message}" if where else message)

@@ -3,32 +3,31 @@
 docs/importing.md describes these fields to those who write such files.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from runs.marking.markers import NAME_CHARS, NOTE_CHARS
+from runs.moments import is_future, utc
 from runs.pipelines.strict import Fraction, Strict
 
 Outcome = Literal["correct", "partial", "incorrect"]
 RunEnd = Literal["completed", "stopped", "escalated", "aborted", "failed", "cancelled"]
 StepEnd = Literal["completed", "stopped", "escalated", "aborted", "failed", "skipped"]
 IMPORTED = "imported"
-# Ids begin with the time since 1970, and time zones and durations are still added to what stands here.
-FIRST_YEAR, LAST_YEAR = 1970, 2999
 
 
-def utc(moment: datetime) -> datetime:
-    """``moment`` in UTC, which it is in if it names no zone. Raises ValueError for one that cannot be a run's."""
-    known: datetime | None
-    try:
-        known = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except OverflowError:  # the first or last day there is, in a zone that puts it beyond
-        known = None
-    if known is None or not FIRST_YEAR <= known.year <= LAST_YEAR:
-        raise ValueError(f"expected a time of the years {FIRST_YEAR} to {LAST_YEAR}")
+def _moment(moment: datetime, told: ValidationInfo) -> datetime:
+    """Raises ValueError for one that lies in the future, where the reader told the time as ``now``."""
+    known = utc(moment)
+    _refuse_future(known, told, "the time")
     return known
+
+
+def _refuse_future(moment: datetime, told: ValidationInfo, what: str) -> None:
+    if told.context and is_future(moment, now=told.context["now"]):
+        raise ValueError(f"{what} is in the future")
 
 
 def _name(name: str) -> str:
@@ -37,7 +36,7 @@ def _name(name: str) -> str:
     return name
 
 
-Moment = Annotated[datetime, AfterValidator(utc)]
+Moment = Annotated[datetime, AfterValidator(_moment)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
 Label = Annotated[str, Field(max_length=200)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -176,6 +175,12 @@ class Run(Strict):
         names = [step.name for step in self.steps]
         if len(set(names)) < len(names):
             raise ValueError("two steps have the same name")
+        return self
+
+    @model_validator(mode="after")
+    def _steps_have_ended(self, told: ValidationInfo) -> "Run":
+        for step in self.steps:
+            _refuse_future(self.finished_at(step), told, f"the end of step {step.name[:100]!r}")
         return self
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from calibration.models import Order, Outcome
 from calibration.storable import storable_text
 from runs.marking.mark_files import Line
 from runs.marking.markers import NAME_CHARS, NOTE_CHARS
+from runs.moments import is_future, utc
 
 
 class BadValue(ValueError):
@@ -99,16 +100,19 @@ def _moment(text: str, now: datetime) -> datetime:
     found = _parsed(text)
     if found is None:
         raise BadValue("expected a time such as 2026-01-31T12:00:00Z")
-    if found > now:
-        raise BadValue("expected a time in the past")
-    return found
+    try:
+        known = utc(found)
+    except ValueError as error:
+        raise BadValue(str(error)) from error
+    if is_future(known, now=now):
+        raise BadValue("expected a time that is not in the future")
+    return known
 
 
 def _parsed(text: str) -> datetime | None:
     try:
-        found = parse_datetime(text)
-        return found and (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError, TypeError):
+        return parse_datetime(text)
+    except (ValueError, TypeError):
         return None
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from calibration.storable import storable_name
-from runs.importing.records import utc
+from runs.moments import utc
 
 _MOST = 2**31 - 1
 

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         what = "Checking" if check else "Importing"
         progress = Progress(self.stderr, total=path.stat().st_size, what=what)
         with path.open("rb") as file:
-            lines = jsonl.read(file)
+            lines = jsonl.read(file, now=now)
             while batch := list(islice(lines, BATCH)):
                 problems = [one for one in batch if isinstance(one, jsonl.Problem)]
                 runs = [one for one in batch if not isinstance(one, jsonl.Problem)]
