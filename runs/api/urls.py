@@ -2,19 +2,20 @@
 
 from django.urls import path
 
+import runs.converters
 from runs.api import feedback, health, intake, pipelines, runs, schema, trust
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
-    path("pipelines/<path:name>/run", intake.StartPipeline.as_view()),
+    path("pipelines/<name:name>/run", intake.StartPipeline.as_view()),
     path("runs", runs.RunList.as_view()),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
     path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view()),
     path("runs/<uuid:run_id>/feedback", feedback.RunFeedback.as_view()),
-    path("runs/<uuid:run_id>/steps/<path:step_name>/feedback", feedback.StepFeedback.as_view()),
+    path("runs/<uuid:run_id>/steps/<name:step_name>/feedback", feedback.StepFeedback.as_view()),
     path("pipelines", pipelines.PipelineList.as_view()),
-    path("pipelines/<path:name>", pipelines.PipelineDetail.as_view()),
+    path("pipelines/<name:name>", pipelines.PipelineDetail.as_view()),
     path("reload", pipelines.Reload.as_view()),
     path("api/trust/evaluate", trust.EvaluateTrust.as_view()),
     path("health", health.Health.as_view()),
