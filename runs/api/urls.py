@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-import runs.converters
+from runs import converters  # noqa: F401 (makes <name:...> known)
 from runs.api import feedback, health, intake, pipelines, runs, schema, trust
 
 urlpatterns = [

@@ -19,6 +19,7 @@ from runs.marking import bulk as service
 from runs.marking.bulk import LIMIT, Selection, SelectionChanged
 from runs.marking.markers import NOTE_CHARS
 from runs.models import Role
+from runs.moments import utc
 from runs.views.marking_focus import TELLING
 from runs.views.marking_query import PARAMETERS, Asked, asked
 from runs.views.page import page
@@ -76,8 +77,9 @@ def _ask(request: HttpRequest, asked: Asked, selection: Selection, *, changed: b
 def _moment(text: str) -> dt.datetime:
     try:
         moment = parse_datetime(text)
+        known = utc(moment) if moment is not None and moment.tzinfo is not None else None
     except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        known = None
+    if known is None:
         raise BadRequest("until: expected the moment at which the question was asked")
-    return moment
+    return known

@@ -1,8 +1,10 @@
 """What an address does not know it refuses, with what it knows: every address there is, also one added later."""
 
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -10,9 +12,10 @@ from django.urls import URLPattern, URLResolver
 
 import vectorstep.urls
 from runs.filtering import LONGEST
-from runs.models import Role
+from runs.models import Role, Signal
 from tests import factories
 from tests.runs.intake_factories import bearer
+from tests.runs.views.marking import waiting
 from tests.runs.views.test_doors import VALUES
 
 pytestmark = pytest.mark.django_db
@@ -26,13 +29,13 @@ def patterns(urls: Iterable[URLPattern | URLResolver] = vectorstep.urls.urlpatte
             yield one
 
 
-def address(pattern: URLPattern) -> str:
-    """Nothing stands there: what an address takes does not depend on what it leads to."""
+def address(pattern: URLPattern, values: Mapping[str, Any] = {}) -> str:
+    """With ``values`` by the names of the route; of those that are not given nothing is there."""
     route = str(pattern.pattern)
     for name, converter in pattern.pattern.converters.items():
         kind = type(converter).__name__.removesuffix("Converter").lower()
         kind = {"string": "str"}.get(kind, kind)
-        route = route.replace(f"<{kind}:{name}>", str(VALUES[type(converter).__name__]))
+        route = route.replace(f"<{kind}:{name}>", str(values.get(name, VALUES[type(converter).__name__])))
     return f"/{route}"
 
 
@@ -61,12 +64,15 @@ every = pytest.mark.parametrize(("pattern", "method"), EVERY)
 
 @pytest.fixture
 def ask(client: Client) -> Any:
-    def asked(pattern: URLPattern, method: str, query: str, form: Any = None) -> Any:
+    client.force_login(factories.user(role="admin"))
+    token = bearer(Role.ADMIN)
+
+    def asked(pattern: URLPattern, method: str, query: str, form: Any = None, values: Mapping[str, Any] = {}) -> Any:
+        path = f"{address(pattern, values)}?{query}"
         if pattern.name is not None:
-            client.force_login(factories.user(role="admin"))
-            return getattr(client, method)(f"{address(pattern)}?{query}", form)
+            return getattr(client, method)(path, form)
         body = {"data": {}, "content_type": "application/json"} if method == "post" else {}
-        return getattr(client, method)(f"{address(pattern)}?{query}", headers=bearer(Role.ADMIN), **body)
+        return getattr(client, method)(path, headers=token, **body)
 
     return asked
 
@@ -109,3 +115,26 @@ def test_a_parameter_without_end_is_refused(pattern: URLPattern, method: str, as
 def test_a_form_with_an_unknown_field_is_refused(pattern: URLPattern, ask: Any) -> None:
     text = told(ask(pattern, "post", "", {"nonsense": "1"}))
     assert not text or "There is no field “nonsense” in this form." in text
+
+
+ODD = [
+    "", " ", "-1", "0", "00", "1e5", "1.5", "nan", "inf", "1e-999999999", "9" * 18, "9" * 19, "9" * 20, str(2**63 - 1),
+    "\u0663" * 9, "0001-01-01", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "x" * LONGEST, "%", "'",
+    "all", "true", "a\nb", "..", "\u202e", str(uuid.UUID(int=1)), str(uuid.UUID(int=2**128 - 1)),
+]  # fmt: skip
+
+
+# The live tail hands its connection back, which would be the one of the test's transaction.
+ANSWERING = [pattern for pattern in patterns() if pattern.name != "ui-run-events"]
+
+
+@pytest.mark.parametrize("pattern", ANSWERING, ids=lambda one: str(one.pattern))
+def test_no_value_is_an_error_of_the_server(pattern: URLPattern, ask: Any) -> None:
+    factories.pipeline("a/b")
+    step = waiting("a/b", of=factories.run(status="completed", pipeline_name="a/b"))
+    signal = Signal.objects.get()
+    there = {"run_id": step.run_id, "step_id": step.id, "signal_id": signal.id, "name": "a/b", "step_name": "a/b"}
+    for name in takes(pattern, "get") if "get" in methods(pattern) else ():
+        for value in ODD:
+            response = ask(pattern, "get", urlencode({name: value}), values=there)
+            assert response.status_code < 500, (name, value)
