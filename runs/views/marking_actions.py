@@ -73,7 +73,6 @@ def mark(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpRespo
         )
     except NoSuchSample as error:
         raise no_such_step(asked) from error
-    marking_trail.reveal(request.session, step_id)
     if not any(earlier.is_current for earlier in own):
         marking_trail.count(request.session, 1)
     return _resume(request, asked, step_id, marked=made.id)
