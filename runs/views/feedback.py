@@ -11,13 +11,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from calibration.labels import CannotUndo, NoSuchSample
-from calibration.models import Mark, Outcome
+from calibration.models import Mark
 from runs.access.roles import role_required
 from runs.marking import history, marks
-from runs.marking.markers import NOTE_CHARS, marker_of
+from runs.marking.markers import marker_of
 from runs.models import Role, Run, Step
 from runs.models.run import IN_FLIGHT
 from runs.views.judged import judged_run, judged_steps
+from runs.views.mark_form import said_in
 from runs.views.page import page
 from runs.views.query import parameters, whole_number
 
@@ -95,11 +96,7 @@ def run_section(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 
 def _said(request: HttpRequest) -> dict[str, Any]:
-    outcome, note = request.POST.get("outcome", ""), request.POST.get("note", "")
-    if outcome not in Outcome.values:
-        raise BadRequest(f"outcome: expected one of {', '.join(Outcome.values)}")
-    if len(note) > NOTE_CHARS:
-        raise BadRequest(f"note: at most {NOTE_CHARS} characters")
+    outcome, note = said_in(request)
     return {
         "by": marker_of(request.user),
         "outcome": outcome,

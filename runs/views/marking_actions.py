@@ -10,13 +10,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from calibration.labels import CannotUndo, NoSuchSample
-from calibration.models import Mark, Order, Outcome, Sample, Via
+from calibration.models import Mark, Order, Sample, Via
 from runs.access.preferences import prefer
 from runs.access.roles import role_required
 from runs.marking import marks, offers
-from runs.marking.markers import NOTE_CHARS
 from runs.models import Role
 from runs.views import marking_facts, marking_trail
+from runs.views.mark_form import said_in
 from runs.views.marking_query import PARAMETERS, Asked, asked, is_number, no_such_step
 from runs.views.marking_sight import is_blind
 from runs.views.query import parameters
@@ -53,12 +53,7 @@ def move_on(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpRe
 @asked
 def mark(request: HttpRequest, step_id: uuid.UUID, *, asked: Asked) -> HttpResponse:
     """Store what the marker thinks, and go on to the next step, with what the machine thought shown beside it."""
-    outcome = request.POST.get("outcome", "")
-    if outcome not in Outcome.values:
-        raise BadRequest(f"outcome: expected one of {', '.join(Outcome.values)}")
-    note = request.POST.get("note", "")
-    if len(note) > NOTE_CHARS:
-        raise BadRequest(f"note: at most {NOTE_CHARS} characters")
+    outcome, note = said_in(request)
     own = list(Mark.objects.filter(sample_id=step_id, by=asked.by))
     try:
         made = marks.mark_step(

@@ -17,9 +17,9 @@ from runs.access.preferences import preference_of
 from runs.access.roles import role_required
 from runs.marking import bulk as service
 from runs.marking.bulk import LIMIT, Selection, SelectionChanged
-from runs.marking.markers import NOTE_CHARS
 from runs.models import Role
 from runs.moments import utc
+from runs.views.mark_form import said_in
 from runs.views.marking_focus import TELLING
 from runs.views.marking_query import PARAMETERS, Asked, asked
 from runs.views.page import page
@@ -38,12 +38,8 @@ def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     now = timezone.now()
     if request.method != "POST":
         return _ask(request, asked, service.ask(asked.filters, by=asked.by, now=now))
-    outcome, until = request.POST.get("outcome", ""), _moment(request.POST.get("until", ""))
-    if outcome not in Outcome.values:
-        raise BadRequest(f"outcome: expected one of {', '.join(Outcome.values)}")
-    note = request.POST.get("note", "")
-    if len(note) > NOTE_CHARS:
-        raise BadRequest(f"note: at most {NOTE_CHARS} characters")
+    until = _moment(request.POST.get("until", ""))
+    outcome, note = said_in(request)
     try:
         count = service.confirm(
             asked.filters,
