@@ -9,30 +9,23 @@ from runs import rows
 from runs.engine import commit, leases, plan
 from runs.engine.claimed import Claimed
 from runs.engine.publish import PATIENCE
+from runs.engine.waiting import Ends
 from runs.engine.work import Work
 from runs.models import Step, StepStatus
 from runs.pipelines import definitions, schema, templating
 
 
-class NotBegun(Exception):
-    """The branch ends before its executor is called: with ``status``, for the reason the exception tells."""
-
-    def __init__(self, status: StepStatus, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-
-
 def begin(claimed: Claimed) -> None:
-    """Look at ``when``, render, and write that the branch has begun. Raises NotBegun, LeaseLost and NotOurs."""
+    """Look at ``when``, render, and write that the branch has begun. Raises Ends, LeaseLost and NotOurs."""
     row, definition, now = claimed.row, claimed.definition, timezone.now()
     try:
         # A fan-out's ``when`` is about the whole group, and was looked at when that began.
         when = definition.when if isinstance(definition, schema.Branch) else None
         if when is not None and not templating.evaluate(when, claimed.prepared.context):
-            raise NotBegun(StepStatus.SKIPPED, f"{when} is false")
+            raise Ends(StepStatus.SKIPPED, f"{when} is false")
         warnings = plan.render(claimed.prepared)
     except templating.TemplateError as error:
-        raise NotBegun(StepStatus.FAILED, str(error)) from error
+        raise Ends(StepStatus.FAILED, str(error)) from error
     row.started_at = now
     told = plan.told_of_begin(row, warnings, now=now)
     writes = [leases.fenced(claimed.lease, prompt=row.prompt, started_at=now, wake_at=leases.until(now))]
@@ -42,9 +35,9 @@ def begin(claimed: Claimed) -> None:
 def one_less(row: Step, *, now: datetime) -> Statement:
     """Tell the group that one of its branches has ended; with the last one it becomes due."""
     sql = (
-        "UPDATE runs_step SET open_branches = open_branches - 1,"
-        " wake_at = CASE WHEN open_branches = 1 THEN %s ELSE wake_at END"
-        " WHERE run_id = %s AND name = %s AND open_branches > 0"
+        "UPDATE runs_step SET awaited = awaited - 1,"
+        " wake_at = CASE WHEN awaited = 1 THEN %s ELSE wake_at END"
+        " WHERE run_id = %s AND name = %s AND awaited > 0"
     )
     group = definitions.group_of(row.name)
     return Statement(sql, rows.bound(Step, wake_at=now + PATIENCE, run_id=row.run_id, name=group))
@@ -52,6 +45,6 @@ def one_less(row: Step, *, now: datetime) -> Statement:
 
 def join_due(row: Step) -> Work | None:
     """The join of the branch's group, when all its branches have ended."""
-    group = Step.objects.filter(run_id=row.run_id, name=definitions.group_of(row.name), open_branches=0)
+    group = Step.objects.filter(run_id=row.run_id, name=definitions.group_of(row.name), awaited=0)
     group_id = group.values_list("id", flat=True).first()
     return None if group_id is None else Work("step", group_id)

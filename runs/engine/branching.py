@@ -47,7 +47,7 @@ def begin(run: Run, entry: schema.Group, index: int, scope: Mapping[str, Any], n
         new_rows.branch(run, entry, index=index, place=place, context=extra, now=now)
         for place, extra in enumerate(contexts)
     ]
-    row.open_branches = len(branches)
+    row.awaited = len(branches)
     return Begun(row, branches, "step.started", f"{row.name} begins {len(branches)} branches.")
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from runs.engine import parents
 from runs.engine.leases import Lease
 from runs.engine.plan import Plan, Prepared
 from runs.engine.publish import publish
@@ -30,9 +31,12 @@ class Claimed:
 
 def onward(state: RunState, plan: Plan) -> Claimed | Work | None:
     """What whoever wrote the plan carries on with: the step it begins, which is claimed already, or the first of
-    several works. The others are published.
+    several works. The others are published. After a run's end that is the step that started the run, if one did.
     """
     if plan.begin is not None:
         return Claimed(state, plan.begin, Lease(plan.begin.row.id, plan.begin.row.lease))
-    publish(*plan.works[1:])
-    return plan.works[0] if plan.works else None
+    works = plan.works
+    if plan.end is not None and plan.end.status != "escalated":
+        works = parents.woken(state.run.parent_step_id)
+    publish(*works[1:])
+    return works[0] if works else None

@@ -2,33 +2,52 @@
 
 import uuid
 from datetime import datetime
+from typing import Any
 
 from django.db.models import F
 
 from runs import events
-from runs.engine import transactions
+from runs.engine import parents, transactions
 from runs.engine.opening import withdraw
 from runs.models import Run, RunStatus, Step, StepStatus
 from runs.models.run import IN_FLIGHT
 from runs.models.step import UNFINISHED
 from runs.storable import storable_reason
 
+BATCH = 100  # children ended at one look of the sweeper
+
 
 def cancel(*, run_id: uuid.UUID, by: str, now: datetime) -> bool:
-    """End the run as cancelled: what waits never starts, what runs is told to stop. False when it had ended already.
+    """End the run as cancelled by a person; False when it had ended already. The rest is as ``cancel_because`` does."""
+    return cancel_because(f"Cancelled by {by}.", run_id=run_id, now=now)
+
+
+def cancel_because(reason: str, *, run_id: uuid.UUID, now: datetime) -> bool:
+    """End the run as cancelled, with the runs its steps started: what waits never starts, what runs is told to stop.
+
+    False when it had ended already.
 
     A worker in the middle of a step loses its lease here: it can write nothing more, and its
     heartbeat tells the agent to stop.
     """
-    reason = f"Cancelled by {by}."
-    ends = (RunStatus.CANCELLED, StepStatus.ABORTED)
-    return transactions.write(lambda: _close(run_id, *ends, kind="run.cancelled", reason=reason, now=now))
+    return _end(run_id, RunStatus.CANCELLED, StepStatus.ABORTED, kind="run.cancelled", reason=reason, now=now)
 
 
 def give_up(*, run_id: uuid.UUID, reason: str, now: datetime) -> bool:
     """End the run as failed because carrying it on breaks; False when it had ended already."""
-    ends = (RunStatus.FAILED, StepStatus.FAILED)
-    return transactions.write(lambda: _close(run_id, *ends, kind="run.ended", reason=reason, now=now))
+    return _end(run_id, RunStatus.FAILED, StepStatus.FAILED, kind="run.ended", reason=reason, now=now)
+
+
+def end_children(run_id: uuid.UUID, *, reason: str, now: datetime) -> None:
+    """Cancel the runs that steps of a run have started, when those steps have ended without them."""
+    for child_id in parents.orphans().filter(parent_step__run_id=run_id).values_list("id", flat=True):
+        cancel_because(reason, run_id=child_id, now=now)
+
+
+def end_orphans(*, now: datetime) -> None:
+    """Cancel runs whose steps have ended without them: whoever ended those went silent before it came to them."""
+    for child_id in parents.orphans().values_list("id", flat=True)[:BATCH]:
+        cancel_because("The step that started it had ended.", run_id=child_id, now=now)
 
 
 def end_leftover(*, step_id: uuid.UUID, now: datetime) -> None:
@@ -41,6 +60,14 @@ def end_leftover(*, step_id: uuid.UUID, now: datetime) -> None:
         lease=F("lease") + 1,
         wake_at=None,
     )
+
+
+def _end(run_id: uuid.UUID, *ends: Any, reason: str, now: datetime, **told: Any) -> bool:
+    closed = transactions.write(lambda: _close(run_id, *ends, reason=reason, now=now, **told))
+    if closed:
+        # Each in a transaction of its own: a run's end takes first its own row and then its parent's step.
+        end_children(run_id, reason=f"The run it was part of has ended: {reason}", now=now)
+    return closed
 
 
 def _close(
@@ -57,4 +84,5 @@ def _close(
         status=step_status, error=reason, completed_at=now, leased=False, lease=F("lease") + 1, wake_at=None
     )
     events.log(run_id, kind, reason, now=now, level="warning", data={"status": status})
+    parents.wake(run_id, now=now)
     return True

@@ -8,7 +8,7 @@ from django.db import connection
 
 from calibration.statements import Statement
 from runs import events, rows
-from runs.engine import transactions
+from runs.engine import parents, transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
 from runs.models import Run, RunEvent, RunStatus
@@ -50,8 +50,11 @@ def step(state: RunState, plan: Plan, writes: Sequence[Statement], told: Sequenc
     _write(state, plan, [*held, *_rest(state, plan, now), *writes], told, now)
 
 
-def branch(state: RunState, writes: Sequence[Statement], told: Sequence[RunEvent]) -> None:
-    """Write the end of a branch under its lease. Raises LeaseLost, and NotOurs when the run is not running any more."""
+def alone(state: RunState, writes: Sequence[Statement], told: Sequence[RunEvent]) -> None:
+    """Write a step under its lease when nothing follows from it in its run: a branch has ended, or a step waits.
+
+    Raises LeaseLost, and NotOurs when the run is not running any more.
+    """
     # The run before its steps here too, although nothing of it changes: cancelling takes them in that order.
     transactions.write_all([*_hold_running(state.run), *writes, *rows.insertion(told)])
 
@@ -94,7 +97,8 @@ def _rest(state: RunState, plan: Plan, now: datetime) -> list[Statement]:
     status = plan.end.status
     ended_at = None if status == "escalated" else now
     values = {"status": status, "reason": storable_reason(plan.reason), "completed_at": ended_at, "wake_at": None}
-    return [_while_running(state.run, values)]
+    ended = [_while_running(state.run, values)]
+    return ended if ended_at is None else [*ended, *parents.waking(state.run.parent_step_id, now=now)]
 
 
 def _told_of_rest(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:

@@ -6,7 +6,7 @@ import uuid
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from runs.engine import closing, commit, joining, leases, plan, state, step
+from runs.engine import closing, commit, joining, leases, overdue, plan, state, step
 from runs.engine.claimed import Claimed, onward
 from runs.engine.finish import end
 from runs.engine.leases import LeaseLost, heartbeat
@@ -68,7 +68,7 @@ def _begin(run_id: uuid.UUID) -> Claimed | Work | None:
 
 def _take_step(step_id: uuid.UUID) -> Claimed | Work | None:
     lease = leases.claim(step_id, now=timezone.now())
-    if lease is None and joining.end_overdue(step_id, now=timezone.now()):
+    if lease is None and overdue.end(step_id, now=timezone.now()):
         lease = leases.claim(step_id, now=timezone.now())
     if lease is None:
         return None

@@ -39,13 +39,14 @@ DECISION_FIELDS = (
 _ENDS = {
     StepStatus.FAILED: ("step.failed", "failed", "error"),
     StepStatus.ESCALATED: ("step.escalated", "waits for a person", "error"),
+    StepStatus.ABORTED: ("step.aborted", "is aborted", "warning"),
     StepStatus.SKIPPED: ("step.skipped", "is skipped", "info"),
 }
 
 
 def end(claimed: Claimed, status: StepStatus, reason: str) -> Claimed | Work | None:
-    """Finish the step without a decision of the gate: it failed, its ``when`` is false, or nobody can tell what its
-    call did.
+    """Finish the step without a decision of the gate: it failed, its ``when`` is false, a person refused it, or nobody
+    can tell what its call did.
 
     Returns what the run goes on with. Raises LeaseLost or NotOurs.
     """
@@ -115,7 +116,7 @@ def rest(
     row.status, row.completed_at, row.leased, row.wake_at = status, now, False, None
     writes = [leases.fenced(lease, **{name: getattr(row, name) for name in fields}), *also]
     if row.branch is not None:
-        commit.branch(state, [*writes, branches.one_less(row, now=now)], [told])
+        commit.alone(state, [*writes, branches.one_less(row, now=now)], [told])
         return branches.join_due(row)
     state.remember(row)
     following = plan.plan_next(state, now=now)

@@ -54,6 +54,7 @@ def wanted(definition: schema.StepBody, *, verifier_only: bool = False) -> list[
     found += [
         Wanted(SignalKind.CHECK, position, check.name, check)
         for position, check in enumerate(definition.deterministic_checks)
+        if not isinstance(check, schema.HumanCheck)  # asked when all others have answered (``people.py``)
     ]
     return found
 

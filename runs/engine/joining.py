@@ -1,6 +1,5 @@
 """The join of a group: once its last branch has ended, or its time is over, the group ends as any step does."""
 
-import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -9,10 +8,10 @@ from django.utils import timezone
 
 from calibration.statements import Statement
 from runs import events
-from runs.engine import finish, transactions
+from runs.engine import closing, finish, transactions
 from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
-from runs.engine.opening import DecidedMeanwhile, opening, still_open, withdrawal
+from runs.engine.opening import DecidedMeanwhile, opening, still_open, withdrawals
 from runs.engine.publish import PATIENCE
 from runs.engine.state import RunState, load
 from runs.engine.work import Work
@@ -74,7 +73,7 @@ def _asking(row: Step, entry: schema.Group, joined: join.Joined, now: datetime) 
     if joined.waits_for_branches:
         return [still_open(row.run_id)]
     asking = opening(row, entry, reason=joined.reason, now=now) if joined.outcome == "escalated" else []
-    return [withdrawal(row.run_id, now=now), *asking]
+    return [*withdrawals(row.run_id, now=now), *asking]
 
 
 _FIELDS = ("status", "error", "combined_trust", "trust_report", "completed_at", "leased", "wake_at")
@@ -98,18 +97,18 @@ def _branches(row: Step, entry: schema.Group) -> Iterator[join.Branch]:
         )
 
 
-def end_overdue(step_id: uuid.UUID, *, now: datetime) -> bool:
-    """Fail what is left of a group whose time is over, so that it can be joined; False when there is no such thing."""
-    row = Step.objects.filter(id=step_id, open_branches__gt=0, status__in=UNFINISHED).select_related("run").first()
-    if row is None:
-        return False
+def end_overdue(row: Step, *, now: datetime) -> bool:
+    """Fail what is left of a group whose time is over, so that it can be joined; False when it is not late."""
     limit = definitions.group_seconds(registry.parsed(row.run.version_id).entries[row.index])
     if limit is None or now < row.created_at + timedelta(seconds=limit):
         return False
-    return transactions.write(lambda: _fail_open_branches(row, limit, now))
+    if not transactions.write(lambda: _fail_unfinished_branches(row, limit, now)):
+        return False
+    closing.end_children(row.run_id, reason=f"{row.name} was not finished in time.", now=now)
+    return True
 
 
-def _fail_open_branches(row: Step, limit: float, now: datetime) -> bool:
+def _fail_unfinished_branches(row: Step, limit: float, now: datetime) -> bool:
     # The run first, as whoever ends a branch does: the two never wait for each other.
     if not Run.objects.select_for_update().filter(id=row.run_id, status=RunStatus.RUNNING).exists():
         return False
@@ -122,7 +121,7 @@ def _fail_open_branches(row: Step, limit: float, now: datetime) -> bool:
         lease=F("lease") + 1,
         wake_at=None,
     )
-    Step.objects.filter(id=row.id).update(open_branches=0, wake_at=now + PATIENCE)
+    Step.objects.filter(id=row.id).update(awaited=0, wake_at=now + PATIENCE)
     message = f"The {limit:g} seconds of {row.name} are over: what had not finished has failed."
     events.log(row.run_id, "step.timeout", message, now=now, step_name=row.name, level="warning")
     return True

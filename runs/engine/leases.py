@@ -45,8 +45,8 @@ def until(now: datetime) -> datetime:
 
 
 def claim(step_id: uuid.UUID, *, now: datetime) -> Lease | None:
-    """Take an unclaimed, unfinished step; None when someone else has it, it is over, or its branches are not."""
-    taken = Step.objects.filter(id=step_id, leased=False, status__in=UNFINISHED, open_branches=0).update(
+    """Take an unclaimed, unfinished step; None when someone else has it, it is over, or what it waits for is not."""
+    taken = Step.objects.filter(id=step_id, leased=False, status__in=UNFINISHED, awaited=0).update(
         leased=True,
         lease=F("lease") + 1,
         attempts=F("attempts") + 1,

@@ -6,7 +6,7 @@ from typing import Any
 
 from calibration.statements import Statement, execute
 from runs import rows
-from runs.models import Escalation, EscalationState, Step
+from runs.models import Approval, Escalation, EscalationState, Step
 from runs.storable import storable_reason
 
 
@@ -52,12 +52,12 @@ def still_open(run_id: uuid.UUID) -> Statement:
     return rows.change(Escalation, {"state": EscalationState.OPEN}, waiting, otherwise=decided)
 
 
-def withdrawal(run_id: uuid.UUID, *, now: datetime) -> Statement:
+def withdrawals(run_id: uuid.UUID, *, now: datetime) -> list[Statement]:
     """Close what nobody needs to decide any more, since the run or the group it was about has ended."""
     closed = {"state": EscalationState.WITHDRAWN, "closed_at": now, "due_at": None}
-    return rows.change(Escalation, closed, {"run_id": run_id, "state": EscalationState.OPEN})
+    return [rows.change(asked, closed, {"run_id": run_id, "state": "open"}) for asked in (Escalation, Approval)]
 
 
 def withdraw(run_id: uuid.UUID, *, now: datetime) -> None:
-    """``withdrawal`` at once, in the transaction at hand."""
-    execute([withdrawal(run_id, now=now)])
+    """``withdrawals`` at once, in the transaction at hand."""
+    execute(withdrawals(run_id, now=now))

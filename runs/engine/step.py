@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs import executors
-from runs.engine import branches, collect, commit, gate, leases, loop, primary
+from runs.engine import branches, collect, commit, gate, leases, loop, nesting, people, primary, waiting
 from runs.engine.claimed import Claimed
 from runs.engine.finish import ANSWER_FIELDS, decide, end, event
 from runs.engine.plan import Plan
@@ -14,6 +14,9 @@ from runs.engine.publish import publish
 from runs.engine.work import Work
 from runs.models import RunEvent, StepStatus
 from runs.pipelines import templating
+
+# How the steps get their answer that call nobody: a run or a person gives it, in its own time.
+_WAITING = {"pipeline": nesting.ask, "human": people.ask}
 
 RETRY_AT_MOST = 300.0  # seconds to which exponential backoff doubles the pause; a longer one that was written stays
 RAW_EXCERPT = 2_000  # characters of a refused answer kept in the log; the last one is kept whole in its step
@@ -31,11 +34,15 @@ def carry_on(claimed: Claimed) -> Claimed | Work | None:
         if claimed.row.started_at is None:
             branches.begin(claimed)
         _answer(claimed)
-    except branches.NotBegun as not_begun:
-        return end(claimed, not_begun.status, str(not_begun))
+    except waiting.LetGo as waits:
+        return waits.work
+    except waiting.Ends as ends:
+        return end(claimed, ends.status, str(ends))
     except primary.Failed as failure:
         return _again_or_fail(claimed, failure)
     collect.for_decision(claimed, keep_answer=lambda: _keep_answer(claimed))
+    if people.ask_for_checks(claimed):
+        return None
     return decide(claimed)
 
 
@@ -45,7 +52,7 @@ def _refusal(claimed: Claimed) -> tuple[StepStatus, str] | None:
     if row.attempts > settings.SERVICE.limits.workers_per_step:
         silent = f"{row.attempts - 1} workers went silent while they had it"
         return StepStatus.FAILED, f"given up: {silent}" + (f"; the last trouble was {row.error}" if row.error else "")
-    if row.attempts == 1 or row.status != StepStatus.RUNNING or row.started_at is None:
+    if row.attempts == 1 or row.status != StepStatus.RUNNING or row.started_at is None or row.executor in _WAITING:
         return None
     # The worker went silent during the call: it may have taken effect, or not.
     durable = claimed.state.pipeline.durable
@@ -80,7 +87,8 @@ def _ask(claimed: Claimed) -> None:
     row = claimed.row
     row.tries += 1
     try:
-        primary.ask(claimed.state, claimed.prepared, claimed.lease)
+        ask = _WAITING.get(row.executor, primary.ask)
+        ask(claimed.state, claimed.prepared, claimed.lease)
     except primary.Failed as failure:
         if _may_retry(claimed, failure) or not loop.give_up_pass(row):
             raise

@@ -12,6 +12,7 @@ from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from runs import events, rows
+from runs.engine import closing
 from runs.engine.publish import PATIENCE, publish
 from runs.engine.work import Work
 from runs.models import Run, RunStatus, Step
@@ -27,6 +28,7 @@ STUCK_AFTER = timedelta(seconds=15)
 def sweep(*, now: datetime | None = None) -> int:
     """Publish all that is due; how many works that were. ``now`` is the time of the look."""
     now = now or timezone.now()
+    closing.end_orphans(now=now)
     works = [*_due_steps(now), *_due_runs(now), *_stuck_runs(now)]
     publish(*works, insist=True)
     return len(works)

@@ -1,18 +1,33 @@
-"""Deadlines of escalations. Silence is never approval: it aborts, or it is noted and the run keeps waiting."""
+"""Deadlines of what people are asked. Silence is never approval: it refuses or aborts, or the run keeps waiting."""
 
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import transaction
 
 from runs import events
-from runs.escalations import deciding
-from runs.models import Decision, Escalation, EscalationState
+from runs.escalations import approving, deciding
+from runs.escalations.deciding import AlreadyClosed
+from runs.models import Approval, ApprovalState, Decision, Escalation, EscalationState
 
 BATCH = 500
 
 
 def settle(*, now: datetime) -> int:
-    """Do what each escalation asks for whose time is over; how many those were."""
+    """Do what each question asks for whose time is over; how many those were."""
+    return _escalations(now) + _approvals(now)
+
+
+def _approvals(now: datetime) -> int:
+    due = Approval.objects.filter(state=ApprovalState.OPEN, due_at__lte=now).order_by("due_at")
+    found = list(due.values_list("id", flat=True)[:BATCH])
+    for approval_id in found:
+        with suppress(AlreadyClosed):  # somebody answered at the last moment
+            approving.time_out(approval_id, now=now)
+    return len(found)
+
+
+def _escalations(now: datetime) -> int:
     due = Escalation.objects.filter(state=EscalationState.OPEN, due_at__lte=now).order_by("due_at")
     found = list(due.select_related("step")[:BATCH])
     for escalation in found:
@@ -23,10 +38,8 @@ def settle(*, now: datetime) -> int:
 def _one(escalation: Escalation, now: datetime) -> None:
     if escalation.on_timeout == "abort":
         said = deciding.Said(by="the deadline", reason="nobody decided in time", now=now)
-        try:
+        with suppress(AlreadyClosed):  # somebody decided at the last moment
             deciding.abort(escalation.id, said, kind=Decision.Kind.TIMEOUT)
-        except deciding.AlreadyClosed:
-            return  # somebody decided at the last moment
         return
     with transaction.atomic():
         # Due no more, so this is said once; whoever hands it on gives it a new time.

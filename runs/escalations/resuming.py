@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from runs import events
+from runs.engine import parents
 from runs.engine.opening import withdraw
 from runs.engine.publish import PATIENCE
 from runs.engine.work import Work
@@ -40,6 +41,7 @@ def abort(step: Step, by: str, reason: str, *, now: datetime) -> None:
         withdraw(step.run_id, now=now)
         message = f"The run was aborted. {told}"
         events.log(step.run_id, "run.ended", message, now=now, level="warning", data={"status": "aborted"})
+        parents.wake(step.run_id, now=now)
 
 
 def _running(step: Step, *, wake_at: datetime | None) -> bool:

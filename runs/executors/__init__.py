@@ -7,7 +7,7 @@ from functools import cache
 
 from runs.executors.base import Executor, ExecutorError
 
-KINDS: tuple[str, ...] = ("command", "gateway", "webhook")
+KINDS: tuple[str, ...] = ("command", "gateway", "webhook", "pipeline", "human")
 
 
 def get(kind: str) -> Executor:
@@ -20,8 +20,10 @@ def get(kind: str) -> Executor:
 
 @cache
 def _executors() -> dict[str, Executor]:
+    from runs.executors.awaited import Awaited
     from runs.executors.command import Command
     from runs.executors.gateway import Gateway
     from runs.executors.webhook import Webhook
 
-    return {executor.kind: executor for executor in (Command(), Gateway(), Webhook())}
+    kinds = (Command(), Gateway(), Webhook(), Awaited("pipeline"), Awaited("human"))
+    return {executor.kind: executor for executor in kinds}

@@ -1,4 +1,5 @@
 from runs.models.access import Role, Team, Token
+from runs.models.approval import Approval, ApprovalKind, ApprovalState
 from runs.models.escalation import Decision, Escalation, EscalationState
 from runs.models.event import RunEvent
 from runs.models.pipeline import Pipeline, PipelineVersion
@@ -9,6 +10,9 @@ from runs.models.signal import Signal, SignalKind, SignalState
 from runs.models.step import Step, StepStatus
 
 __all__ = [
+    "Approval",
+    "ApprovalKind",
+    "ApprovalState",
     "Decision",
     "Escalation",
     "EscalationState",

@@ -30,8 +30,8 @@ class Step(models.Model):
     "no such signal", never 0.
 
     A group (``parallel``, ``fan_out``) is a step too, and its branches are steps named ``group/branch`` that
-    share its ``index``. Nobody can claim the group while ``open_branches`` is above 0; the branch that makes
-    it 0 sends a worker to it, whose work is the join.
+    share its ``index``. A group waits for its branches, a sub-pipeline for its run, and a human step or check for
+    people: nobody can claim a step while ``awaited`` is above 0, and whoever makes it 0 sends a worker to it.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -40,7 +40,9 @@ class Step(models.Model):
     index = models.IntegerField()
     branch = models.IntegerField(null=True, help_text="Place in its group, from 0; null outside of one.")
     branch_context = models.JSONField(default=dict, help_text="The names its templates see beside the run's.")
-    open_branches = models.IntegerField(default=0, help_text="Of a group: how many have not ended.")
+    awaited = models.IntegerField(
+        default=0, help_text="How many branches, runs or people it waits for, holding no worker."
+    )
     status = models.TextField(choices=StepStatus.choices, default=StepStatus.PENDING)
     error = models.TextField(default="", blank=True)
 

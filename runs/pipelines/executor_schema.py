@@ -6,7 +6,7 @@ defaults that an executor applies are given here as well, so that one place docu
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from runs.pipelines.strict import AgentName, Headers, Json, Method, Seconds, Strict, Text, Url
 
@@ -50,8 +50,14 @@ class WebhookConfig(Strict):
     timeout_seconds: Seconds = 30
 
 
+def _no_template(name: str) -> str:
+    if "{{" in name or "{%" in name:
+        raise ValueError("is the name of a pipeline and cannot be a template: what runs must be known at load")
+    return name
+
+
 class PipelineConfig(Strict):
-    pipeline: Text
+    pipeline: Annotated[Text, AfterValidator(_no_template)]
     context: dict[str, Json] = {}
 
 
@@ -63,11 +69,19 @@ class NotifyConfig(Strict):
     timeout_seconds: Seconds = 30
 
 
+class HumanConfig(Strict):
+    """A question to a person, who approves or rejects."""
+
+    message: Text
+    to: Text | None = None
+
+
 CONFIGS: dict[str, type[Strict]] = {
     "command": CommandConfig,
     "gateway": GatewayConfig,
     "webhook": WebhookConfig,
     "pipeline": PipelineConfig,
     "notify": NotifyConfig,
+    "human": HumanConfig,
 }
 """Executors without an entry take any object; they are not supported yet (``unsupported.py``)."""

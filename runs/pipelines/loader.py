@@ -28,6 +28,14 @@ _OWN_NAMES = frozenset(
 
 
 @dataclass(frozen=True)
+class Call:
+    """A step that runs another pipeline; ``place`` is where the file says so, a problem without a message."""
+
+    pipeline: str
+    place: Problem
+
+
+@dataclass(frozen=True)
 class Loaded:
     """One file. ``config`` is the resolved pipeline and ``digest`` its address; None and "" while it has problems."""
 
@@ -38,6 +46,7 @@ class Loaded:
     digest: str = ""
     problems: list[Problem] = field(default_factory=list)
     name_line: int = 0
+    calls: tuple[Call, ...] = ()
 
 
 def digest_of(config: dict[str, Any]) -> str:
@@ -115,6 +124,7 @@ class _Reading:
         self.used: dict[Location, Used] = {}
         self.unusable: set[Location] = set()  # steps whose library step is missing or broken: what they lack is unknown
         self.problems: list[Problem] = []
+        self.calls: list[Call] = []
 
     def loaded(self, name: str, source: str) -> Loaded:
         if not isinstance(self.data, dict):
@@ -125,7 +135,8 @@ class _Reading:
         config = self._resolved()
         if self.problems or config is None:
             return Loaded(self.file, name, source, problems=sorted(set(self.problems)))
-        return Loaded(self.file, name, source, config, digest_of(config), name_line=self.mark.find(("name",)).line)
+        line = self.mark.find(("name",)).line
+        return Loaded(self.file, name, source, config, digest_of(config), name_line=line, calls=tuple(self.calls))
 
     def _resolved(self) -> dict[str, Any] | None:
         self._use_library()
@@ -184,6 +195,9 @@ class _Reading:
         return used.step
 
     def _add(self, location: Location, message: str, text_line: int = 0) -> None:
+        self.problems.append(self._problem(location, message, text_line))
+
+    def _problem(self, location: Location, message: str, text_line: int = 0) -> Problem:
         """``text_line`` is the line within a text, where the problem is inside one."""
         file, mark = self.file, self.mark.find(location)
         for place, used in self.used.items():
@@ -195,7 +209,7 @@ class _Reading:
             line = mark.text_line + text_line - 1
         elif "unknown field" in message and mark.key_line:
             line = mark.key_line
-        self.problems.append(Problem(file, line, field_path(location), message))
+        return Problem(file, line, field_path(location), message)
 
     def _check_names(self, pipeline: Pipeline) -> None:
         places: list[tuple[Location, str]] = []
@@ -237,6 +251,9 @@ class _Reading:
         for where, step in pipeline.bodies():
             self._check_check_names(step, where)
             self._check_config(step.executor, step.executor_config, (*where, "executor_config"))
+            if step.executor == "pipeline" and isinstance(step.executor_config.get("pipeline"), str):
+                place = self._problem((*where, "executor_config", "pipeline"), "")
+                self.calls.append(Call(step.executor_config["pipeline"], place))
             if step.verifier is not None:
                 config = (*where, "verifier", "executor_config")
                 self._check_config(step.verifier.executor, step.verifier.executor_config, config)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from runs.models import Pipeline, PipelineVersion
+from runs.pipelines.calls import refuse_bad_calls
 from runs.pipelines.library import Library
 from runs.pipelines.loader import Loaded, load_directory, refuse_taken_names
 from runs.pipelines.problems import Problem
@@ -62,7 +63,8 @@ def _alone_on_this_machine() -> Iterator[None]:
 
 def _apply(loaded: list[Loaded], now: datetime) -> Outcome:
     rows = {row.file: row for row in Pipeline.objects.all()}
-    files = refuse_taken_names(loaded, _holders(rows, loaded))
+    holders = _holders(rows, loaded)
+    files = refuse_bad_calls(refuse_taken_names(loaded, holders), holders)
     outcome = Outcome(files)
     seen = {item.file for item in files}
     outcome.removed = [file for file, row in rows.items() if row.present and file not in seen]

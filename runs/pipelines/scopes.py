@@ -5,7 +5,7 @@ from typing import Any
 
 from runs.pipelines.context import ALWAYS, step_keys
 from runs.pipelines.names import Finding, Scope, check_expression, check_template
-from runs.pipelines.schema import FanOut, Parallel, Pipeline, ShellCheck, Step, StepBody, WebhookCheck
+from runs.pipelines.schema import FanOut, HumanCheck, Parallel, Pipeline, ShellCheck, Step, StepBody, WebhookCheck
 
 Location = tuple[str | int, ...]
 Found = tuple[Location, int, str]
@@ -118,6 +118,8 @@ def _check(check: Any, scope: Scope) -> Iterator[Found]:
         for name in ("url", "headers", "payload"):
             yield from _config((name,), getattr(check, name), scope)
         yield from _at(("expect",), check_expression(check.expect, scope.plus({"response": RESPONSE})))
+    elif isinstance(check, HumanCheck):
+        yield from _at(("message",), check_template(check.message, scope))
 
 
 def _config(location: Location, value: Any, scope: Scope) -> Iterator[Found]:

@@ -20,11 +20,10 @@ NOT_YET_STEP: dict[str, str] = {
 }
 NOT_YET_VALUES: dict[str, frozenset[str]] = {
     "on_abort": frozenset({"silent"}),
-    "executor": frozenset({"pipeline", "notify", "human", "a2a", "agent"}),
+    "executor": frozenset({"notify", "a2a", "agent"}),
     "verifier.executor": frozenset({"a2a", "agent"}),
     "grounding.executor": frozenset({"a2a", "agent"}),
 }
-NOT_YET_CHECKS: frozenset[str] = frozenset({"human"})
 
 Location = tuple[str | int, ...]
 
@@ -43,9 +42,6 @@ def _in_step(step: dict[str, Any], where: Location) -> Iterator[tuple[Location, 
         value = _at(step, path)
         if isinstance(value, str) and value in values:
             yield (*where, *path.split(".")), f"{path}: {value}"
-    for position, check in enumerate(step.get("deterministic_checks") or []):
-        if check["type"] in NOT_YET_CHECKS:
-            yield (*where, "deterministic_checks", position, "type"), f"a {check['type']} check"
 
 
 def unsupported(config: dict[str, Any]) -> Iterator[tuple[Location, str]]:

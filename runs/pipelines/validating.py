@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from runs.pipelines.calls import refuse_bad_calls
 from runs.pipelines.library import Library
 from runs.pipelines.loader import Loaded, load_file, pipeline_files, refuse_taken_names
 
@@ -13,4 +14,4 @@ def validate(files: list[Path], *, pipelines: Path, steps: Path) -> list[Loaded]
     known = {path.resolve() for path in files}
     others = [load_file(path, path.name, library) for path in pipeline_files(pipelines) if path.resolve() not in known]
     holders = {other.name: other.file for other in others if not other.problems}
-    return refuse_taken_names([*given, *others], holders)[: len(given)]
+    return refuse_bad_calls(refuse_taken_names([*given, *others], holders), holders)[: len(given)]

@@ -224,7 +224,7 @@ def test_taking_a_group_while_branches_are_open_does_nothing(pipelines):
     drive.perform(Work("step", group.id))
 
     group.refresh_from_db()
-    assert (group.status, group.open_branches, group.leased) == ("running", 1, False)
+    assert (group.status, group.awaited, group.leased) == ("running", 1, False)
 
 
 def test_the_pages_of_a_run_with_groups_open(pipelines, client, django_user_model):

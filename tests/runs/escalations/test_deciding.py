@@ -26,7 +26,7 @@ def opened(run):
 def go_on(run):
     """As a worker does with the message that a decision sends."""
     drive.perform(Work("run", run.id))
-    for row in run.steps.filter(status__in=["pending", "running"], open_branches=0):
+    for row in run.steps.filter(status__in=["pending", "running"], awaited=0):
         drive.perform(Work("step", row.id))
     run.refresh_from_db()
     return run

@@ -53,16 +53,13 @@ STEP_BODY = BASE["steps"][0]
         ),
         (f"{STEP}.verifier", {"executor": "a2a"}, "verifier.executor: a2a"),
         (f"{STEP}.grounding", {"executor": "agent"}, "grounding.executor: agent"),
-        (f"{STEP}.deterministic_checks", [{"type": "human", "name": "h", "message": "ok?"}], "a human check"),
         ("steps", [{"parallel": {"name": "g", "readiness": READINESS, "steps": [STEP_BODY]}}], "readiness"),
         ("steps", [{"parallel": {"name": "g", "steps": [{**STEP_BODY, "readiness": READINESS}]}}], "readiness"),
         ("steps", [{"fan_out": {**STEP_BODY, "over": "[1]", "readiness": READINESS}}], "readiness"),
         *[
             ("steps", [{"name": "s", "executor": kind, "executor_config": config}], f"executor: {kind}")
             for kind, config in [
-                ("pipeline", {"pipeline": "x", "context": {"a": 1}}),
                 ("notify", {"url": "http://x", "method": "POST", "headers": {}, "payload": {}, "timeout_seconds": 3}),
-                ("human", {}),
                 ("a2a", {}),
                 ("agent", {}),
             ]
