@@ -73,6 +73,7 @@ class RunSummaryBody(serializers.Serializer[Any]):
 
 class RunBody(RunSummaryBody):
     pipeline_version = serializers.CharField()
+    parent_step_id = serializers.UUIDField(allow_null=True, help_text="The step of another run that started it.")
     context = serializers.JSONField()  # type: ignore[assignment]
     steps = StepBody(many=True)
 

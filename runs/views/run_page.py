@@ -24,6 +24,7 @@ from runs.views import run_reads
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
 from runs.views.query import parameters, whole_number
+from runs.views.run_family import children_of, parent_of
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
 from runs.views.wording import RUN_MEANING, duration
@@ -136,6 +137,7 @@ def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
         "now": now,
         "run": found,
         "meaning": RUN_MEANING[found.status],
+        "parent": parent_of(found),
         "took": took(found, now) or _worked(found, places),
         "can_cancel": found.status not in ENDED,
         "in_flight": found.status in IN_FLIGHT,
@@ -194,7 +196,7 @@ def _panels(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> list
     signals = list(run_reads.signals_of(step_ids))
     retries = run_reads.retries_of(found.id)
     judged = judged_steps(step_ids, user=request.user)
-    return panels(steps, signals, retries, definitions(found), judged)
+    return panels(steps, signals, retries, definitions(found), judged, children_of(steps))
 
 
 def _attention(places: list[Place]) -> Place | None:

@@ -10,16 +10,16 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from calibration.storable import storable_name
-from runs.models import RunEvent, Signal, Step
+from runs.models import Run, RunEvent, Signal, Step
 from runs.models.signal import SignalKind, SignalState
-from runs.models.step import UNFINISHED
+from runs.models.step import UNFINISHED, StepStatus
 from runs.trust.narrative import narrative, percents, verdict
 from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
 from runs.views.judged import Judged
 from runs.views.run_reads import JSON_INLINE, SUMMARY_HEAD, TEXT_HEAD
 from runs.views.step_signals import claims_in, detail_of, of_current_pass, one
-from runs.views.wording import STEP_MEANING
+from runs.views.wording import STEP_MEANING, STEP_WAITS_FOR
 
 # Fields of the contract that the panel shows in places of their own.
 _CONTRACT = {"confidence", "summary", "next_step_context", "proceed", "proceed_reason", "uncertainties"}
@@ -93,6 +93,7 @@ class Panel:
     trace_url: str = ""
     trace_events: int | None = None
     judged: Judged | None = None
+    children: Sequence[Run] = ()
 
     @property
     def checks_passed(self) -> int:
@@ -114,6 +115,7 @@ def panels(
     retries: Sequence[RunEvent],
     definitions: Mapping[str, Mapping[str, Any]],
     judged: Mapping[uuid.UUID, Judged],
+    children: Mapping[uuid.UUID, Sequence[Run]],
 ) -> list[Panel]:
     """Panels in the order of ``steps``; ``definitions`` are those of the version the run executes, by name."""
     by_step: dict[uuid.UUID, list[Signal]] = defaultdict(list)
@@ -123,7 +125,9 @@ def panels(
     for event in retries:
         tries[event.step_name].append(event)
     made = [_panel(step, by_step[step.id], tries[step.name], definitions.get(step.name, {})) for step in steps]
-    return [replace(panel, judged=judged.get(panel.step.id)) for panel in made]
+    return [
+        replace(panel, judged=judged.get(panel.step.id), children=children.get(panel.step.id, ())) for panel in made
+    ]
 
 
 def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition: Mapping[str, Any]) -> Panel:
@@ -139,7 +143,7 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
     return Panel(
         step=step,
         report=report,
-        meaning=STEP_MEANING.get(step.status, ""),
+        meaning=meaning(step),
         big=_number(report),
         verdict=_verdict(report),
         sentences=narrative(report) if report else [],
@@ -171,6 +175,13 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         trace_url=reverse("ui-step-trace", args=[step.id]) if step.agent_trace_events else "",
         trace_events=step.agent_trace_events,
     )
+
+
+def meaning(step: Step) -> str:
+    """What its status means, for a reader who does not know the words."""
+    if step.status == StepStatus.PENDING and step.awaited:
+        return STEP_WAITS_FOR.get(step.executor, STEP_MEANING[step.status])
+    return STEP_MEANING.get(step.status, "")
 
 
 def _stage(report: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:

@@ -43,6 +43,12 @@ STEP_MEANING = {
     "failed": "It could not be carried out.",
 }
 
+# What a step waits for that holds no worker meanwhile.
+STEP_WAITS_FOR = {
+    "pipeline": "Waiting for the run of another pipeline to end.",
+    "human": "Waiting for a person's answer.",
+}
+
 
 def tone(status: str) -> str:
     return TONES.get(status, "quiet")
