@@ -196,7 +196,8 @@ def _panels(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> list
     signals = list(run_reads.signals_of(step_ids))
     retries = run_reads.retries_of(found.id)
     judged = judged_steps(step_ids, user=request.user)
-    return panels(steps, signals, retries, definitions(found), judged, children_of(steps))
+    children = children_of(steps)
+    return panels(steps, signals, retries, definitions(found), judged=judged, children=children)
 
 
 def _attention(places: list[Place]) -> Place | None:

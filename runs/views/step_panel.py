@@ -114,6 +114,7 @@ def panels(
     signals: Sequence[Signal],
     retries: Sequence[RunEvent],
     definitions: Mapping[str, Mapping[str, Any]],
+    *,
     judged: Mapping[uuid.UUID, Judged],
     children: Mapping[uuid.UUID, Sequence[Run]],
 ) -> list[Panel]:

@@ -1,11 +1,18 @@
 """The examples as a new user meets them: each payload through the real engine, agents and judges."""
 
 import itertools
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from runs.models import Step
+from runs.engine import drive
+from runs.engine.work import Work
+from runs.escalations import approving
+from runs.escalations.deciding import Said
+from runs.models import Approval, Run, Step
 from runs.trust.narrative import verdict
 from tests.examples.play import EXAMPLES, payload, play, signals, steps
 
@@ -140,3 +147,54 @@ def test_every_agent_answers_within_a_second() -> None:
     for step in itertools.chain(*(steps(run).values() for run in runs)):
         assert step.duration_ms < 1000
         assert all(signal.duration_ms < 1000 for signal in signals(step).values())
+
+
+def test_a_round_over_all_services_is_held_back_by_the_weakest_of_them() -> None:
+    run = play(payload("morning-round"))
+    for branch in run.steps.filter(status="pending"):
+        drive.perform(Work("step", branch.id))
+    run.refresh_from_db()
+    found = steps(run)
+    looks = [found[f"look/{number}"] for number in range(3)]
+    assert [output(look)["cause"] for look in looks[:2]] == ["deploy", "upstream"]
+    assert found["look"].combined_trust == looks[2].combined_trust < 0.5
+    assert run.status == "escalated"
+
+
+@pytest.fixture
+def changes() -> Iterator[Path]:
+    noted = EXAMPLES / "data" / "changes.csv"
+    noted.unlink(missing_ok=True)
+    yield noted
+    noted.unlink(missing_ok=True)
+
+
+def asked_about_the_rollback() -> tuple[Run, Approval]:
+    run = play(payload("rollback"))
+    asked = Approval.objects.get(run=run)
+    assert (run.status, asked.to) == ("running", "on-call")
+    assert asked.message.startswith("Roll back checkout from 4.18.0 to 4.17.3.")
+    assert asked.message.endswith("Do it now?")
+    return run, asked
+
+
+def carried_on(run: Run, asked: Approval) -> Run:
+    drive.perform(Work("step", asked.step_id))
+    run.refresh_from_db()
+    return run
+
+
+def test_nothing_is_changed_before_a_person_has_said_yes(changes: Path) -> None:
+    run, asked = asked_about_the_rollback()
+    assert not changes.exists()
+    approving.approve(asked.id, Said(by="ada", reason="", now=timezone.now()))
+    assert carried_on(run, asked).status == "completed"
+    assert changes.read_text() == "checkout,4.17.3,ada\n"
+    assert steps(run)["roll-back"].deterministic_passed is True
+
+
+def test_nothing_is_changed_when_a_person_says_no(changes: Path) -> None:
+    run, asked = asked_about_the_rollback()
+    approving.reject(asked.id, Said(by="ada", reason="not during the sale", now=timezone.now()))
+    assert carried_on(run, asked).status == "aborted"
+    assert not changes.exists()
