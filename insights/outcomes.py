@@ -53,22 +53,33 @@ def _oldest(now: datetime) -> datetime:
     return min(oldest or now, now)
 
 
+# SQLite: each number is one walk in the index by status, the only thing that is read.
+_BY_INDEX = """
+    WITH bar(n, low, high) AS (VALUES {bars}), known(status) AS (VALUES {statuses})
+    SELECT bar.n, known.status,
+      (SELECT COUNT(*) FROM runs_run r WHERE r.status = known.status AND r.id >= bar.low AND r.id < bar.high)
+    FROM bar CROSS JOIN known
+"""
+# PostgreSQL takes the primary key for that, and reads every run once for each status: it does so once for all.
+_BY_TIME = """
+    WITH bar(n, low, high) AS (VALUES {bars})
+    SELECT bar.n, r.status, COUNT(*) FROM bar JOIN runs_run r ON r.id >= bar.low AND r.id < bar.high
+    GROUP BY bar.n, r.status
+"""
+
+
 def _count(ranges: Sequence[tuple[uuid.UUID, uuid.UUID]]) -> list[dict[str, int]]:
-    """Per range of ids, the number of runs of each status that occurs. Each number is one walk in an index."""
-    bars = ", ".join(["(%s, %s, %s)"] * len(ranges))
-    statuses = ", ".join(["(%s)"] * len(RunStatus.values))
-    sql = f"""
-        WITH bar(n, low, high) AS (VALUES {bars}), known(status) AS (VALUES {statuses})
-        SELECT bar.n, known.status,
-          (SELECT COUNT(*) FROM runs_run r WHERE r.status = known.status AND r.id >= bar.low AND r.id < bar.high)
-        FROM bar CROSS JOIN known
-    """  # noqa: S608 (placeholders only)
+    """Per range of ids, the number of runs of each status that occurs."""
+    on_sqlite = connection.vendor == "sqlite"
     values: list[Any] = []
     for n, (low, high) in enumerate(ranges):
         values += [n, _stored(low), _stored(high)]
+    sql = (_BY_INDEX if on_sqlite else _BY_TIME).format(
+        bars=", ".join(["(%s, %s, %s)"] * len(ranges)), statuses=", ".join(["(%s)"] * len(RunStatus.values))
+    )
     counts: list[dict[str, int]] = [{} for _ in ranges]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, *RunStatus.values])
+        cursor.execute(sql, [*values, *(RunStatus.values if on_sqlite else [])])
         for n, status, count in cursor.fetchall():
             if count:
                 counts[n][status] = count
