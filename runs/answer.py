@@ -17,7 +17,7 @@ from runs.storable import storable
 _SHORTEST = len('{"summary":"","next_step_context":""}')
 _MAX_DIGITS = 1000
 _SHOWN = 80
-_CONTRACT_KEYS = {
+CONTRACT_KEYS = {
     "confidence",
     "summary",
     "next_step_context",
@@ -137,7 +137,7 @@ def _load(text: str) -> _Found:
         return built
 
     value = json.loads(text, strict=False, parse_int=_integer, object_pairs_hook=build)
-    return value, twice & _CONTRACT_KEYS
+    return value, twice & CONTRACT_KEYS
 
 
 def _integer(digits: str) -> int | str:
@@ -145,26 +145,31 @@ def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MAX_DIGITS else digits
 
 
-_BEGINS_AN_ANSWER = re.compile(rf'\{{\s*"(?:{"|".join(sorted(_CONTRACT_KEYS))})"\s*:')
+_BEGINS_AN_ANSWER = re.compile(rf'\{{\s*"(?:{"|".join(sorted(CONTRACT_KEYS))})"\s*:')
 _OBJECT_BEGINS = re.compile(r'\{\s*"')
 _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 
 
+def problems(value: dict[str, Any], *, require_confidence: bool = True) -> dict[str, str]:
+    """By field of the contract, what is wrong with this object as an answer; empty when nothing is."""
+    found = {
+        "confidence": _confidence_problem(value, require_confidence),
+        "summary": _type_problem(value, "summary", str, "text (it may be empty)", required=True),
+        "next_step_context": _type_problem(value, "next_step_context", str, "text (it may be empty)", required=True),
+        "proceed": _proceed_problem(value),
+        "proceed_reason": _type_problem(value, "proceed_reason", str, "text"),
+        "reasoning": _type_problem(value, "reasoning", dict, "an object"),
+        "uncertainties": _type_problem(value, "uncertainties", list, "a list"),
+        "artifacts": _type_problem(value, "artifacts", dict, "an object of texts") or _artifact_problem(value),
+    }
+    return {field: problem for field, problem in found.items() if problem}
+
+
 def _problem(value: dict[str, Any], twice: set[str], require_confidence: bool) -> str:
-    """What is wrong with this object as an answer; "" when nothing is."""
+    """What is wrong with this object as an answer, first things first; "" when nothing is."""
     if twice:
         return f"{' and '.join(sorted(twice))} stated twice in one object; expected once"
-    return (
-        _confidence_problem(value, require_confidence)
-        or _type_problem(value, "summary", str, "text (it may be empty)", required=True)
-        or _type_problem(value, "next_step_context", str, "text (it may be empty)", required=True)
-        or _proceed_problem(value)
-        or _type_problem(value, "proceed_reason", str, "text")
-        or _type_problem(value, "reasoning", dict, "an object")
-        or _type_problem(value, "uncertainties", list, "a list")
-        or _type_problem(value, "artifacts", dict, "an object of texts")
-        or _artifact_problem(value)
-    )
+    return next(iter(problems(value, require_confidence=require_confidence).values()), "")
 
 
 def _confidence_problem(value: dict[str, Any], required: bool) -> str:

@@ -7,7 +7,20 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 
-from runs.models import Pipeline, PipelineVersion, Run, RunEvent, RunStatus, Signal, SignalKind, Step, StepStatus
+from runs.escalations.deciding import CLOSES
+from runs.models import (
+    Decision,
+    Escalation,
+    Pipeline,
+    PipelineVersion,
+    Run,
+    RunEvent,
+    RunStatus,
+    Signal,
+    SignalKind,
+    Step,
+    StepStatus,
+)
 from runs.trust.vector import CalibrationInput, CheckInput, GroundingInput, VerifierInput, evaluate
 
 NOW = dt.datetime(2026, 11, 30, 14, 32, tzinfo=dt.UTC)
@@ -106,6 +119,19 @@ def gated(of: Run, report: dict[str, Any], name: str = "assess-and-remediate", *
         "confidence_threshold": report["confidence_threshold"],
     }
     return step(of, name, **{"status": status, **columns, **fields})
+
+
+def escalation(of: Step, *, decided: str = "", by: str = "ann", **fields: Any) -> Escalation:
+    """A question about the step; ``decided`` (approve, abort, ...) closes it two minutes later."""
+    row = Escalation.objects.create(
+        step=of, run=of.run, **{"opened_at": of.run.triggered_at, "reason": "50% falls short of 75%.", **fields}
+    )
+    if decided:
+        at = row.opened_at + dt.timedelta(minutes=2)
+        row.decisions.create(kind=decided, by=by, reason="looked at it", at=at)
+        row.state, row.closed_at, row.closed_by = CLOSES[Decision.Kind(decided)], at, by
+        row.save()
+    return row
 
 
 def worked_example(**changes: Any) -> dict[str, Any]:

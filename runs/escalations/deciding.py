@@ -30,41 +30,58 @@ CLOSES = {
 }
 
 
-class AlreadyClosed(Exception):
+class TooLate(Exception):
     """Somebody else was quicker, or the run has ended; the message says what became of it."""
 
 
+class AlreadyClosed(TooLate):
+    """It is decided, or nobody needs it to be."""
+
+
+class HandedOn(TooLate):
+    """It is not with those any more whom the decision speaks for: it may still be made, once that is known."""
+
+
 class BadRevision(Exception):
-    """The revised output cannot stand in for an answer; the message says why."""
+    """The revised output cannot stand in for an answer. ``problems`` says why, by field; "" is the whole."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = dict(problems)
+
+
+class AskedAlready(Exception):
+    """It is with that group now; the message says so."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """Who said it, why, and when."""
+    """Who said it, why, and when; ``tier`` is how often it had been handed on when they read it, if that is known."""
 
     by: str
     reason: str
     now: datetime
+    tier: int | None = None
 
 
 def approve(escalation_id: uuid.UUID, said: Said) -> None:
-    """Let the run go on with the output as it is. Raises AlreadyClosed and Escalation.DoesNotExist."""
+    """Let the run go on with the output as it is. Raises TooLate and Escalation.DoesNotExist."""
     _pass(escalation_id, said, Decision.Kind.APPROVE, None)
 
 
 def revise(escalation_id: uuid.UUID, said: Said, *, output: Mapping[str, Any]) -> None:
     """Let the run go on with ``output`` in the place of the answer, which is kept.
 
-    Raises BadRevision, AlreadyClosed and Escalation.DoesNotExist.
+    Raises BadRevision, TooLate and Escalation.DoesNotExist.
     """
     _pass(escalation_id, said, Decision.Kind.REVISE, output)
 
 
 def abort(escalation_id: uuid.UUID, said: Said, *, kind: Decision.Kind = Decision.Kind.ABORT) -> None:
-    """End the run as aborted, a branch's once its siblings have ended. Raises AlreadyClosed and DoesNotExist."""
+    """End the run as aborted, a branch's once its siblings have ended. Raises TooLate and DoesNotExist."""
 
     def write() -> None:
-        escalation = _locked(escalation_id)
+        escalation = _locked(escalation_id, said)
         _close(escalation, said, kind)
         resuming.abort(escalation.step, said.by, said.reason, now=said.now)
 
@@ -74,26 +91,33 @@ def abort(escalation_id: uuid.UUID, said: Said, *, kind: Decision.Kind = Decisio
 def hand_on(escalation_id: uuid.UUID, said: Said, *, to: str) -> None:
     """Ask the group ``to`` instead, with a deadline of its own where the step has one; the run stays paused.
 
-    Raises AlreadyClosed and Escalation.DoesNotExist.
+    Raises AskedAlready, TooLate and Escalation.DoesNotExist.
     """
     to = storable_text(to)
 
     def write() -> None:
-        escalation = _locked(escalation_id)
+        escalation = _locked(escalation_id, said)
+        if escalation.to == to:
+            raise AskedAlready(f"{to} is asked already.")
         limit = _seconds(escalation.step)
         due_at = None if limit is None else said.now + timedelta(seconds=limit)
-        Escalation.objects.filter(id=escalation_id).update(to=to, tier=F("tier") + 1, due_at=due_at)
+        Escalation.objects.filter(id=escalation_id).update(to=to, tier=F("tier") + 1, due_at=due_at, overdue_since=None)
         _note(escalation, said, Decision.Kind.ESCALATE, to=to)
 
     transactions.write(write)
 
 
+def foreseen(step: Step, output: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What ``revise`` with ``output`` would change, as ``difference`` tells it. Raises BadRevision."""
+    return _changes(step, _revised(step, output))
+
+
 def _pass(escalation_id: uuid.UUID, said: Said, kind: Decision.Kind, output: Mapping[str, Any] | None) -> None:
     def write() -> list[Work]:
-        escalation = _locked(escalation_id)
+        escalation = _locked(escalation_id, said)
         step = escalation.step
         revised = None if output is None else _revised(step, output)
-        changes = None if revised is None else difference(step.parsed_output or {}, revised)
+        changes = None if revised is None else _changes(step, revised)
         _close(escalation, said, kind, changes=changes)
         answered = (step.parsed_output if revised is None else revised) or {}
         status = StepStatus.STOPPED if answered.get("proceed", True) is False else StepStatus.COMPLETED
@@ -104,13 +128,16 @@ def _pass(escalation_id: uuid.UUID, said: Said, kind: Decision.Kind, output: Map
     publish(*transactions.write(write))
 
 
-def _locked(escalation_id: uuid.UUID) -> Escalation:
-    """The open escalation, its run's row locked. Raises AlreadyClosed."""
+def _locked(escalation_id: uuid.UUID, said: Said) -> Escalation:
+    """The open escalation, its run's row locked. Raises AlreadyClosed, and HandedOn since ``said.tier``."""
     run_id = Escalation.objects.values_list("run_id", flat=True).get(id=escalation_id)
     Run.objects.select_for_update().get(id=run_id)
     escalation = Escalation.objects.select_related("step").get(id=escalation_id)
     if escalation.state != EscalationState.OPEN:
         raise AlreadyClosed(closed_sentence(escalation))
+    if said.tier is not None and said.tier != escalation.tier:
+        last = escalation.decisions.order_by("-id").first()
+        raise HandedOn(f"This was handed on to {escalation.to} by {last.by if last else 'somebody'} meanwhile.")
     return escalation
 
 
@@ -148,13 +175,22 @@ def _note(escalation: Escalation, said: Said, kind: Decision.Kind, *, to: str = 
 def _revised(step: Step, output: Mapping[str, Any]) -> dict[str, Any]:
     """The output as it can be stored, held to the contract of the step's executor. Raises BadRevision."""
     if step.executor in definitions.GROUPS:
-        raise BadRevision("a group has no output of its own; its branches have")
+        raise BadRevision({"": "a group has no output of its own; its branches have"})
     if not executors.get(step.executor).is_agent:
         return dict(storable(dict(output)))
     try:
         return answer.parse(json.dumps(dict(output)), require_confidence=False).data
     except (answer.ContractError, ValueError, RecursionError) as error:
-        raise BadRevision(str(error)) from error
+        problems = answer.problems(dict(output), require_confidence=False)
+        raise BadRevision(problems or {"": str(error)}) from error
+
+
+def _changes(step: Step, revised: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What the revision changes. Raises BadRevision where that is nothing."""
+    changes = difference(step.parsed_output or {}, revised)
+    if not changes:
+        raise BadRevision({"": "it is the same as the answer; approve that instead"})
+    return changes
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from runs import events
 from runs.escalations import approving, deciding
-from runs.escalations.deciding import AlreadyClosed
+from runs.escalations.deciding import AlreadyClosed, TooLate
 from runs.models import Approval, ApprovalState, Decision, Escalation, EscalationState
 
 BATCH = 500
@@ -37,13 +37,16 @@ def _escalations(now: datetime) -> int:
 
 def _one(escalation: Escalation, now: datetime) -> None:
     if escalation.on_timeout == "abort":
-        said = deciding.Said(by="the deadline", reason="nobody decided in time", now=now)
-        with suppress(AlreadyClosed):  # somebody decided at the last moment
+        # Whoever handed it on meanwhile has given it a later deadline.
+        said = deciding.Said("the deadline", "nobody decided in time", now, tier=escalation.tier)
+        with suppress(TooLate):  # somebody decided at the last moment
             deciding.abort(escalation.id, said, kind=Decision.Kind.TIMEOUT)
         return
     with transaction.atomic():
         # Due no more, so this is said once; whoever hands it on gives it a new time.
-        if not Escalation.objects.filter(id=escalation.id, due_at=escalation.due_at).update(due_at=None):
+        if not Escalation.objects.filter(id=escalation.id, due_at=escalation.due_at).update(
+            due_at=None, overdue_since=escalation.due_at
+        ):
             return
         message = f"Nobody has decided on {escalation.step.name} in time; it keeps waiting."
         events.log(

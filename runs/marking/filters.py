@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
 from django.http import QueryDict
@@ -12,6 +12,7 @@ from django.http import QueryDict
 from calibration.models import LabelSource, Order
 from runs import filtering
 from runs.filtering import BadFilter
+from runs.literals import literal
 from runs.marking.names import Known, known
 from runs.models import QueueItem
 from runs.models.run import STAGES
@@ -58,7 +59,7 @@ class QueueFilters:
         if self.label:
             chosen["label_source"] = "" if self.label == UNLABELLED else self.label
         if by_index:
-            label = {"label_source": _constant(LabelSource(chosen.pop("label_source")))} if self.label else {}
+            label = {"label_source": literal(LabelSource(chosen.pop("label_source")).value)} if self.label else {}
             items = items.filter(**chosen, **label)
         else:
             items = items.filter(*(Exact(_in_no_index(column), value) for column, value in chosen.items()))
@@ -68,11 +69,6 @@ class QueueFilters:
 def _in_no_index(column: str) -> Coalesce:
     """The column's own value, as an expression."""
     return Coalesce(F(column), Value(""), output_field=TextField())
-
-
-def _constant(label: LabelSource) -> Func:
-    """The label written into the statement: PostgreSQL must see that it is in the index of labelled items."""
-    return Func(template=f"'{label.value}'", output_field=TextField())
 
 
 def parse(query: QueryDict, names: Callable[[], Known] = known) -> QueueFilters:

@@ -25,6 +25,7 @@ class Escalation(models.Model):
     """Opened with the step's escalation, closed by the one decision that ends it; handing it on keeps it open.
 
     ``due_at`` is when silence ends the run or is logged (``on_timeout``); silence never approves anything.
+    ``overdue_since`` is the deadline that passed without a decision while it keeps waiting.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -36,6 +37,7 @@ class Escalation(models.Model):
     tier = models.IntegerField(default=0, help_text="How often it was handed on.")
     opened_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True)
+    overdue_since = models.DateTimeField(null=True)
     on_timeout = models.TextField(default="keep")
     closed_at = models.DateTimeField(null=True)
     closed_by = models.TextField(default="", blank=True)
@@ -45,6 +47,7 @@ class Escalation(models.Model):
         indexes = [
             Index(fields=["opened_at", "id"], condition=Q(state="open"), name="escalation_waiting"),
             Index(fields=["due_at"], condition=Q(state="open", due_at__isnull=False), name="escalation_due"),
+            Index(fields=["-closed_at", "-id"], condition=Q(closed_at__isnull=False), name="escalation_closed"),
         ]
 
     def __str__(self) -> str:

@@ -230,3 +230,49 @@ def test_a_group_waits_for_the_decision_on_each_of_its_branches(pipelines):
     deciding.abort(second.id, said())
     run.refresh_from_db()
     assert (run.status, steps_of(run)["both"].status) == ("aborted", "aborted")
+
+
+def test_a_deadline_that_passed_is_remembered_until_it_is_handed_on(pipelines):
+    pipelines.write("p", step("act", says=0.5, escalation={"to": "desk", "after_seconds": 60}))
+    run = pipelines.run("p")
+    due = opened(run).due_at
+
+    overdue.settle(now=due)
+    assert (opened(run).due_at, opened(run).overdue_since) == (None, due)
+
+    deciding.hand_on(opened(run).id, said(now=due), to="leads")
+    assert (opened(run).due_at, opened(run).overdue_since) == (due + timedelta(seconds=60), None)
+
+
+def test_who_was_handed_it_at_the_last_moment_has_the_new_deadline(pipelines, monkeypatch):
+    pipelines.write("p", step("act", says=0.5, escalation={"after_seconds": 60, "on_timeout": "abort"}))
+    run = pipelines.run("p")
+    due = opened(run).due_at
+    real = deciding.abort
+
+    def handed_on_first(escalation_id, *rest, **more):
+        deciding.hand_on(escalation_id, said(now=due), to="leads")
+        real(escalation_id, *rest, **more)
+
+    monkeypatch.setattr(deciding, "abort", handed_on_first)
+    overdue.settle(now=due)
+
+    assert (opened(run).to, opened(run).decisions.get().kind) == ("leads", "escalate")
+
+
+def test_asking_those_who_are_asked_already_is_refused(paused):
+    deciding.hand_on(opened(paused).id, said(), to="leads")
+    with pytest.raises(deciding.AskedAlready, match="leads is asked already"):
+        deciding.hand_on(opened(paused).id, said(), to="leads")
+
+
+def test_a_revision_that_changes_nothing_is_no_revision(paused):
+    answer = steps_of(paused)["act"].parsed_output
+    with pytest.raises(deciding.BadRevision, match="the same as the answer"):
+        deciding.revise(opened(paused).id, said(), output=answer)
+
+
+def test_every_problem_of_a_revision_is_named_by_its_field(paused):
+    with pytest.raises(deciding.BadRevision) as refused:
+        deciding.revise(opened(paused).id, said(), output={"summary": 1, "artifacts": {"log": 2}})
+    assert set(refused.value.problems) == {"summary", "next_step_context", "artifacts"}
