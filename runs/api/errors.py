@@ -31,7 +31,7 @@ class ErrorBody(serializers.Serializer[Any]):
 
 
 class BadParameter(exceptions.APIException):
-    """A query parameter outside its range: 400, naming it and what is allowed."""
+    """A query parameter, or a field of a body, that cannot be used: 400, naming it and what is allowed."""
 
     status_code = 400
 

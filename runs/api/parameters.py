@@ -77,14 +77,14 @@ def number(query: QueryDict, name: str, *, default: int, low: int, high: int) ->
     return int(given)
 
 
-def identity(query: QueryDict, name: str) -> uuid.UUID | None:
+def identity(query: QueryDict, name: str, *, of: str = "a run") -> uuid.UUID | None:
     given = text(query, name)
     if given is None:
         return None
     try:
         return uuid.UUID(given)
     except ValueError as error:
-        raise BadParameter(name, f"{name} must be the id of a run.") from error
+        raise BadParameter(name, f"{name} must be the id of {of}.") from error
 
 
 def moment(query: QueryDict, name: str) -> datetime | None:

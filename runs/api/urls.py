@@ -3,7 +3,7 @@
 from django.urls import path
 
 from runs import converters  # noqa: F401 (makes <name:...> known)
-from runs.api import feedback, health, intake, pipelines, runs, schema, trust
+from runs.api import escalations, feedback, health, intake, pipelines, runs, schema, trust
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view()),
     path("runs/<uuid:run_id>/feedback", feedback.RunFeedback.as_view()),
     path("runs/<uuid:run_id>/steps/<name:step_name>/feedback", feedback.StepFeedback.as_view()),
+    path("escalations", escalations.EscalationList.as_view()),
+    path("escalations/<uuid:escalation_id>", escalations.EscalationDetail.as_view()),
+    path("escalations/<uuid:escalation_id>/decision", escalations.DecideEscalation.as_view()),
     path("pipelines", pipelines.PipelineList.as_view()),
     path("pipelines/<name:name>", pipelines.PipelineDetail.as_view()),
     path("reload", pipelines.Reload.as_view()),

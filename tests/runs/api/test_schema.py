@@ -1,4 +1,5 @@
 import io
+import re
 
 import pytest
 from django.core.management import call_command
@@ -33,7 +34,7 @@ def test_every_json_endpoint_but_health_asks_for_a_token(client):
     schema = client.get("/schema/", headers={**bearer(Role.VIEWER), "Accept": "application/json"}).json()
     asked = 0
     for path, operations in schema["paths"].items():
-        url = path.replace("{run_id}", "00000000-0000-0000-0000-000000000000").replace("{name}", "x")
+        url = re.sub(r"\{\w+_id\}", "00000000-0000-0000-0000-000000000000", path).replace("{name}", "x")
         for method in operations:
             if path != "/health":
                 assert getattr(client, method)(url).status_code == 401, f"{method} {path}"
