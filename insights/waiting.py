@@ -1,12 +1,10 @@
-"""What waits for a person: runs that escalated, and answers that nobody has marked."""
+"""What waits for a person: steps that a person has to decide on, and answers that nobody has marked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import QuerySet
-
-from runs.models import QueueItem, Run, RunStatus
+from runs.escalations import listing
+from runs.models import Escalation, QueueItem
 
 SHOWN = 5
 # Counting stops here: "1,000+" says enough, and costs the same whatever waits.
@@ -15,22 +13,23 @@ COUNTED = 1_000
 
 @dataclass(frozen=True)
 class Waiting:
-    """``escalated`` are the newest of those runs; the numbers are texts, exact up to COUNTED."""
+    """``escalations`` are those that have waited longest; the numbers are texts, exact up to COUNTED.
 
-    escalated: Sequence[Run]
-    escalated_count: str
+    A run that came in as escalated with a history is not among them: nobody can decide on it here.
+    """
+
+    escalations: Sequence[Escalation]
+    escalations_count: str
     to_mark_count: str
 
 
 def waiting() -> Waiting:
     """Three bounded queries."""
-    # A range with both ends the same, in the order of run_status_newest: for an equality, PostgreSQL may rather walk
-    # back through every run there is.
-    escalated = Run.objects.filter(status__range=(RunStatus.ESCALATED, RunStatus.ESCALATED)).order_by("status", "-id")
-    newest = escalated.only("id", "pipeline_name", "reason", "triggered_at")[:SHOWN]
-    return Waiting(list(newest), _count(escalated), _count(QueueItem.objects.all()))
+    oldest = listing.waiting().order_by("opened_at", "id").select_related("run", "step")[:SHOWN]
+    shown = oldest.only("reason", "opened_at", "run__pipeline_name", "step__name")
+    to_mark = QueueItem.objects.order_by().values("pk")[: COUNTED + 1].count()
+    return Waiting(list(shown), _capped(listing.count_waiting(COUNTED)), _capped(to_mark))
 
 
-def _count(rows: "QuerySet[Any]") -> str:
-    n = rows.order_by().values("pk")[: COUNTED + 1].count()
-    return f"{n:,}" if n <= COUNTED else f"{COUNTED:,}+"
+def _capped(count: int) -> str:
+    return f"{count:,}" if count <= COUNTED else f"{COUNTED:,}+"

@@ -9,16 +9,27 @@ from django.urls import reverse
 from django.utils import timezone
 
 from runs.access.roles import role_of
+from runs.escalations import listing
 from runs.models import Role
 
 # Label, name of the address, key, icon.
 NAVIGATION = (
     ("Overview", "ui-home", "o", "overview"),
     ("Runs", "ui-runs", "r", "runs"),
+    ("Escalations", "ui-escalations", "e", "escalations"),
     ("Marking", "ui-marking-queue", "m", "marking"),
     ("Pipelines", "ui-pipelines", "p", "pipelines"),
     ("Insights", "ui-insights", "i", "insights"),
 )
+
+
+def _waiting_escalations() -> str:
+    """How many wait for a decision; "" for none. One query, made only where the navigation is drawn."""
+    count = listing.count_waiting()
+    return f"{listing.BADGE}+" if count > listing.BADGE else str(count or "")
+
+
+BADGES = {"ui-escalations": _waiting_escalations}
 
 
 def page(
@@ -43,6 +54,7 @@ def page(
                 "key": key,
                 "icon": icon,
                 "here": _is_here(place, reverse(name)),
+                "badge": BADGES.get(name) if role is not None else None,
             }
             for label, name, key, icon in NAVIGATION
         ],

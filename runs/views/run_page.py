@@ -24,10 +24,11 @@ from runs.views import run_reads
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
 from runs.views.query import parameters, whole_number
+from runs.views.questions import open_of, questions_of
 from runs.views.run_family import children_of, parent_of
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
-from runs.views.wording import RUN_MEANING, duration
+from runs.views.wording import ELSEWHERE, RUN_MEANING, duration
 
 # Beyond this many steps a page shows the overview, and each panel on its own when it is asked for.
 PANELS_AT_ONCE = 25
@@ -68,7 +69,7 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     context = {
         **_head(found, places, now),
         **_overview(places, _start(request, len(places))),
-        "panels": _panels(request, found, [place.step.id for place in shown if place.step]),
+        "panels": panels_of(request, found, [place.step.id for place in shown if place.step]),
         "judged": judged_run(run_id, user=request.user),
         "events": log_events,
         "older_than": log_events[0].id if older else None,
@@ -127,16 +128,18 @@ def log(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 def _step_answer(request: HttpRequest, found: Step) -> HttpResponse:
     owner = Run.objects.select_related("version").defer("context", "payload", "version__source").get(id=found.run_id)
-    [panel] = _panels(request, owner, [found.id])
+    [panel] = panels_of(request, owner, [found.id])
     template = "runs/detail.html#panel" if request.headers.get("HX-Request") else "runs/step.html"
     return page(request, template, {"panel": panel, "run": owner})
 
 
 def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
+    asked = open_of(found)
     return {
         "now": now,
         "run": found,
-        "meaning": RUN_MEANING[found.status],
+        "meaning": ELSEWHERE if found.status == "escalated" and not asked.first else RUN_MEANING[found.status],
+        "asked": asked,
         "parent": parent_of(found),
         "took": took(found, now) or _worked(found, places),
         "can_cancel": found.status not in ENDED,
@@ -191,13 +194,21 @@ def definitions(found: Run) -> dict[str, Mapping[str, Any]]:
     return {str(definition.get("name")): definition for definition in written(found.version.config)}
 
 
-def _panels(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> list[Panel]:
+def panels_of(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> list[Panel]:
+    """The Trust panels of these steps of the run, which comes with its version."""
     steps = list(run_reads.with_heads(Step.objects.filter(id__in=step_ids)).order_by("index", "id"))
     signals = list(run_reads.signals_of(step_ids))
     retries = run_reads.retries_of(found.id)
     judged = judged_steps(step_ids, user=request.user)
-    children = children_of(steps)
-    return panels(steps, signals, retries, definitions(found), judged=judged, children=children)
+    return panels(
+        steps,
+        signals,
+        retries,
+        definitions(found),
+        judged=judged,
+        questions=questions_of(step_ids),
+        children=children_of(steps),
+    )
 
 
 def _attention(places: list[Place]) -> Place | None:

@@ -13,7 +13,7 @@ TEXT_HEAD = 3_000
 JSON_INLINE = 30_000
 SUMMARY_HEAD = 1_500
 LOG_PAGE = 200
-HEAVY_STEP = ("prompt", "raw_output", "parsed_output", "agent_trace", "iterations")
+HEAVY_STEP = ("prompt", "raw_output", "parsed_output", "revised_output", "agent_trace", "iterations")
 _HEAVY_SIGNAL = ("prompt", "raw_output", "detail")
 
 
@@ -32,7 +32,8 @@ class JSONArrayLength(Func):
         return sql, (*params, *params)
 
 
-def _json_chars(field: str) -> Coalesce:
+def json_chars(field: str) -> Coalesce:
+    """How long the JSON is, written out."""
     return Coalesce(Length(Cast(field, TextField())), Value(0))
 
 
@@ -65,10 +66,10 @@ def with_heads(steps: "QuerySet[Step]") -> "QuerySet[Step]":
             prompt_chars=Length("prompt"),
             raw_output_head=Left("raw_output", TEXT_HEAD),
             raw_output_chars=Length("raw_output"),
-            parsed_output_chars=_json_chars("parsed_output"),
-            agent_trace_chars=_json_chars("agent_trace"),
+            parsed_output_chars=json_chars("parsed_output"),
+            agent_trace_chars=json_chars("agent_trace"),
             agent_trace_events=JSONArrayLength("agent_trace"),
-            iterations_chars=_json_chars("iterations"),
+            iterations_chars=json_chars("iterations"),
             iteration_count=JSONArrayLength("iterations"),
         )
         .annotate(
@@ -88,7 +89,7 @@ def signals_of(step_ids: list[uuid.UUID]) -> "QuerySet[Signal]":
             prompt_chars=Length("prompt"),
             raw_output_head=Left("raw_output", TEXT_HEAD),
             raw_output_chars=Length("raw_output"),
-            detail_chars=_json_chars("detail"),
+            detail_chars=json_chars("detail"),
         )
         .annotate(small_detail=small_json("detail", JSON_INLINE * 4))
         .order_by("step_id", "iteration", "kind", "position")

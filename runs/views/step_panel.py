@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from runs.trust.narrative import narrative, percents, verdict
 from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
 from runs.views.judged import Judged
+from runs.views.questions import Question
 from runs.views.run_reads import JSON_INLINE, SUMMARY_HEAD, TEXT_HEAD
-from runs.views.step_signals import claims_in, detail_of, of_current_pass, one
+from runs.views.step_signals import awaited, claims_in, detail_of, of_current_pass, one
 from runs.views.wording import STEP_MEANING, STEP_WAITS_FOR
 
 # Fields of the contract that the panel shows in places of their own.
@@ -93,6 +94,7 @@ class Panel:
     trace_url: str = ""
     trace_events: int | None = None
     judged: Judged | None = None
+    question: Question | None = None
     children: Sequence[Run] = ()
 
     @property
@@ -116,6 +118,7 @@ def panels(
     definitions: Mapping[str, Mapping[str, Any]],
     *,
     judged: Mapping[uuid.UUID, Judged],
+    questions: Mapping[uuid.UUID, Question],
     children: Mapping[uuid.UUID, Sequence[Run]],
 ) -> list[Panel]:
     """Panels in the order of ``steps``; ``definitions`` are those of the version the run executes, by name."""
@@ -127,7 +130,13 @@ def panels(
         tries[event.step_name].append(event)
     made = [_panel(step, by_step[step.id], tries[step.name], definitions.get(step.name, {})) for step in steps]
     return [
-        replace(panel, judged=judged.get(panel.step.id), children=children.get(panel.step.id, ())) for panel in made
+        replace(
+            panel,
+            judged=judged.get(panel.step.id),
+            question=questions.get(panel.step.id),
+            children=children.get(panel.step.id, ()),
+        )
+        for panel in made
     ]
 
 
@@ -159,7 +168,7 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
         missing=[
             signal for signal in current if signal.kind != SignalKind.CHECK and signal.state == SignalState.FAILED
         ],
-        awaited=_awaited(definition, current),
+        awaited=awaited(definition, current),
         wide_gap=bool((report or {}).get("wide_gap")),
         trace_cut=bool(backed < len(claims) and grounding and (detail_of(grounding).get("trace_cut"))),
         reset=_sentence((calibration.get("inputs") or {}).get("reset")),
@@ -199,19 +208,6 @@ def _number(report: Mapping[str, Any] | None) -> str:
 def _verdict(report: Mapping[str, Any] | None) -> str:
     """The verdict without the number it begins with, which stands beside it in large."""
     return verdict(report).removeprefix(f"{_number(report)} ") if report else ""
-
-
-def _awaited(definition: Mapping[str, Any], signals: Iterable[Signal]) -> list[str]:
-    """The signals the step wants and has not got yet."""
-    there = {(signal.kind, signal.position) for signal in signals}
-    wanted = []
-    if definition.get("verifier"):
-        wanted.append((SignalKind.VERIFIER, 0, "Verifier"))
-    if definition.get("grounding"):
-        wanted.append((SignalKind.GROUNDING, 0, "Grounding"))
-    checks = definition.get("deterministic_checks") or []
-    wanted += [(SignalKind.CHECK, number, f"Check {check.get('name', '')}") for number, check in enumerate(checks)]
-    return [name for kind, number, name in wanted if (kind, number) not in there]
 
 
 def _sentence(value: Any) -> str:

@@ -23,6 +23,19 @@ def one(signals: Iterable[Signal], kind: str) -> Signal | None:
     return next((signal for signal in signals if signal.kind == kind), None)
 
 
+def awaited(definition: Mapping[str, Any], signals: Iterable[Signal]) -> list[str]:
+    """The signals the step wants and has not got yet."""
+    there = {(signal.kind, signal.position) for signal in signals}
+    wanted = []
+    if definition.get("verifier"):
+        wanted.append((SignalKind.VERIFIER, 0, "Verifier"))
+    if definition.get("grounding"):
+        wanted.append((SignalKind.GROUNDING, 0, "Grounding"))
+    checks = definition.get("deterministic_checks") or []
+    wanted += [(SignalKind.CHECK, number, f"Check {check.get('name', '')}") for number, check in enumerate(checks)]
+    return [name for kind, number, name in wanted if (kind, number) not in there]
+
+
 def detail_of(signal: Any) -> Mapping[str, Any]:
     return signal.small_detail or {}
 

@@ -23,6 +23,7 @@ STEP_PARTS = {
     "prompt": "What the agent was asked",
     "raw_output": "What the agent answered",
     "parsed_output": "The answer as it was understood",
+    "revised_output": "The answer as a person put it right",
     "iterations": "Every pass of the loop",
     "agent_trace": "The trace as it was recorded",
 }
@@ -31,7 +32,7 @@ SIGNAL_PARTS = {
     "raw_output": "What was answered",
     "detail": "What was found",
 }
-_JSON = {"parsed_output", "iterations", "agent_trace", "detail"}
+_JSON = {"parsed_output", "revised_output", "iterations", "agent_trace", "detail"}
 
 
 @role_required(Role.VIEWER)

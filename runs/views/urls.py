@@ -4,6 +4,9 @@ from django.urls import path
 import runs.converters  # noqa: F401 (makes <name:...> known)
 from runs.views import (
     demo,
+    escalation_page,
+    escalation_revise,
+    escalations_list,
     feedback,
     login,
     mark_exchange,
@@ -48,6 +51,10 @@ urlpatterns = [
     path("ui/steps/<uuid:step_id>/text/<slug:part>", texts.step_text, name="ui-step-text"),
     path("ui/steps/<uuid:step_id>/mark", feedback.mark_step, name="ui-step-mark"),
     path("ui/steps/<uuid:step_id>/marks", feedback.step_marks, name="ui-step-marks"),
+    path("ui/escalations", escalations_list.escalations, name="ui-escalations"),
+    path("ui/escalations/<uuid:escalation_id>", escalation_page.escalation, name="ui-escalation"),
+    path("ui/escalations/<uuid:escalation_id>/decide", escalation_page.make_decision, name="ui-escalation-decide"),
+    path("ui/escalations/<uuid:escalation_id>/revise", escalation_revise.revise, name="ui-escalation-revise"),
     path("ui/marks", mark_exchange.exchange, name="ui-marks"),
     path("ui/marks/export", mark_exchange.export, name="ui-marks-export"),
     path("ui/marks/check", mark_exchange.check, name="ui-marks-check"),

@@ -15,23 +15,32 @@ TONES = {
     "cancelled": "quiet",
     "skipped": "quiet",
     "planned": "quiet",
+    "open": "warn",
+    "approved": "good",
+    "revised": "live",
+    "timed_out": "bad",
+    "withdrawn": "quiet",
 }
 OUTCOME_TONES = {"correct": "good", "partial": "warn", "incorrect": "bad"}
-WORDS = {"pending": "Waiting", "judging": "Gathering signals", "planned": "Not reached"}
+WORDS = {
+    "pending": "Waiting",
+    "judging": "Gathering signals",
+    "planned": "Not reached",
+    "open": "Waiting",
+    "withdrawn": "No longer needed",
+}
 
 RUN_MEANING = {
     "queued": "Stored, and waiting for a worker.",
     "running": "A worker is on it.",
     "completed": "Every step was done and cleared its gate.",
     "stopped": "An agent answered that there is nothing more to do, so the run ended cleanly.",
-    "escalated": (
-        "A step did not clear its gate, so the run waits for a person to decide. "
-        "It cannot be carried on from here yet: do what is needed by hand, then cancel it."
-    ),
+    "escalated": "A step did not clear its gate, so the run waits for a person to decide.",
     "aborted": "A gate decided to end the run here. That is a decision, not a failure.",
     "failed": "A step could not be carried out. Nothing after it was started.",
     "cancelled": "Someone cancelled it. Waiting work was never started and running agents were stopped.",
 }
+ELSEWHERE = "It was escalated where it ran, and came in with a history: nobody is asked about it here."
 STEP_MEANING = {
     "pending": "Waiting for a worker.",
     "running": "The agent is working.",
@@ -70,17 +79,15 @@ def percent(value: float | None) -> str:
 
 
 def ago(moment: dt.datetime, now: dt.datetime) -> str:
+    """ "5 min ago", "in 5 min"; a date for what is a week or more away."""
     seconds = round((now - moment).total_seconds())
-    if seconds < 5:
+    apart = abs(seconds)
+    if apart < 5:
         return "just now"
-    if seconds < 60:
-        return f"{seconds} s ago"
-    if seconds < 3600:
-        return f"{seconds // 60} min ago"
-    if seconds < 86400:
-        return f"{seconds // 3600} h ago"
-    if seconds < 7 * 86400:
-        return f"{seconds // 86400} d ago"
+    for unit, size, most in (("s", 1, 60), ("min", 60, 3600), ("h", 3600, 86400), ("d", 86400, 7 * 86400)):
+        if apart < most:
+            text = f"{apart // size} {unit}"
+            return f"{text} ago" if seconds > 0 else f"in {text}"
     day = f"{moment.day} {moment:%b}"
     return f"{day}, {moment:%H:%M}" if moment.year == now.year else f"{day} {moment.year}"
 

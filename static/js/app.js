@@ -15,12 +15,12 @@
 
   function ago(then, now) {
     const seconds = Math.round((now - then) / 1000);
-    if (seconds < 5) return "just now";
-    if (seconds < MINUTE) return `${seconds} s ago`;
-    if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
-    if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
-    if (seconds < 7 * DAY) return `${Math.floor(seconds / DAY)} d ago`;
-    return year.format(then) === year.format(now) ? shortDate.format(then) : longDate.format(then);
+    const apart = Math.abs(seconds);
+    if (apart < 5) return "just now";
+    if (apart >= 7 * DAY) return year.format(then) === year.format(now) ? shortDate.format(then) : longDate.format(then);
+    const [size, unit] = apart < MINUTE ? [1, "s"] : apart < HOUR ? [MINUTE, "min"] : apart < DAY ? [HOUR, "h"] : [DAY, "d"];
+    const text = `${Math.floor(apart / size)} ${unit}`;
+    return seconds > 0 ? `${text} ago` : `in ${text}`;
   }
 
   function localise(root) {

@@ -100,5 +100,5 @@ def test_a_typo_is_400(viewer: Client, query: str, told: str) -> None:
 def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_queries: Any) -> None:
     twice("ci cc ic " * 5)
     # session, user, roles, steps to choose from, newest mark, marked by several, their marks, their runs
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         viewer.get(PAGE)

@@ -84,7 +84,7 @@ def test_the_number_of_queries_does_not_grow(
     for n in range(agents):
         answered(f"command:{n}", f"m{n}")
     # session, user, roles, the window, steps, labels; which agents have a page
-    with django_assert_num_queries(8 if page == "agents" else 6):
+    with django_assert_num_queries(9 if page == "agents" else 7):
         viewer.get(f"/ui/insights/{page}")
 
 

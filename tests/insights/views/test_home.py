@@ -43,12 +43,13 @@ def test_it_answers_at_a_glance(viewer: Client) -> None:
     now = timezone.now()
     for status in ("completed", "completed", "completed", "failed"):
         factories.run(status=status, now=now)
-    factories.run(status="escalated", reason="Only half of it is backed.", now=now)
+    escalated = factories.run(status="escalated", now=now)
+    factories.escalation(factories.step(escalated, "act", status="escalated"), reason="Only half of it is backed.")
     told = words(html(viewer))
     # 4 of 5 did not fail
     assert "80% of runs succeeded" in told
     assert "of 5 that succeeded or failed, in the last 7 days; 95% interval" in told
-    assert "Escalated runs 1" in told
+    assert "Steps to decide on 1 act of checkout-error-rate" in told
     assert "Only half of it is backed." in told
     assert "Answers to mark 0" in told
     assert "Too few marks to say" in told
@@ -84,7 +85,7 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, runs: int, django_a
         factories.run(status=RunStatus.values[n % 8], version=factories.version(f"p{n}"), now=timezone.now())
     # session, user, roles, newest runs, whether there is a demo, outcomes, three for what waits, three for
     # calibration: buckets, their sums, when each was last seen
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         viewer.get("/ui/")
 
 
@@ -105,3 +106,15 @@ def test_steps_that_are_not_as_right_as_they_say_are_named(viewer: Client, servi
     assert "Runs scoring ~92% here are only 25% correct" in words(text)
     assert "triage/&lt;b&gt;" in text
     assert "/ui/insights/steps/triage/" in text
+
+
+def test_the_longest_wait_comes_first_and_what_was_escalated_elsewhere_waits_for_nobody(viewer: Client) -> None:
+    factories.run(status="escalated", started_by="import of 7")
+    for day in range(7):
+        run = factories.run(status="escalated", now=factories.NOW - timedelta(days=day))
+        factories.escalation(factories.step(run, f"day {day}", status="escalated"))
+    text = html(viewer)
+    told = words(text)
+    assert "Steps to decide on 7 day 6 of" in told
+    assert "day 2 of" in told
+    assert "day 1 of" not in told

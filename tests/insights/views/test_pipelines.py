@@ -54,7 +54,7 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_q
     for n in range(12):
         factories.run(version=factories.version(f"p{n}"))
     # session, user, roles, the window, runs, labels, tokens
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         viewer.get("/ui/insights/pipelines")
 
 

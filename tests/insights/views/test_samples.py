@@ -124,5 +124,5 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_q
     answers("ci" * 15, 0.95, by=factories.user())
     address = page()
     # session, user, roles, bucket, samples, steps with runs, marks with people
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         viewer.get(address)

@@ -219,5 +219,5 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_q
         answers("ci", 0.95, by=olga, bucket=key(prompt_hash=str(n)), shown=0.5)
     # session, user, roles; when each bucket answered last, the buckets; of those listed the keys, tallies and when
     # each answered last; the newest answers, the newest step, the judged ones; labels for the thresholds; marks
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         viewer.get(PAGE)

@@ -94,5 +94,5 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_q
         answers("ci", 0.95, by=olga, bucket=key(step=f"s{n}", prompt_hash=str(n)))
     # session, user, roles; of all buckets how they stand, when each answered last, their keys; of those shown the
     # keys, sums, when each answered last
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         viewer.get(PAGE)

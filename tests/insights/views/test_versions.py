@@ -170,5 +170,5 @@ def test_the_queries_do_not_grow_with_the_history(viewer: Client, django_assert_
         answers(key(prompt_hash=f"h{number:02}"), right=1)
     viewer.get(PROMPTS)
     # session, user, groups and preference; buckets, sums, use, registry; two texts
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         viewer.get(PROMPTS)

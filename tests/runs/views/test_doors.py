@@ -17,6 +17,7 @@ OPEN = {"home", "login", "logout"}
 WRITES = {
     "ui-demo-make", "ui-demo-remove",
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
+    "ui-escalation-decide", "ui-escalation-revise",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
 MARKERS = {

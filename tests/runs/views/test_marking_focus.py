@@ -377,7 +377,7 @@ def test_the_number_of_queries_does_not_grow(anna: Client, django_assert_max_num
         waiting()
     first = begin(anna)
     second = mark(anna, first)
-    with django_assert_max_num_queries(16) as few:
+    with django_assert_max_num_queries(17) as few:
         anna.get(second)
     for number in range(30):
         other = waiting(f"step-{number}")

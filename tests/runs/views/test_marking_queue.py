@@ -153,7 +153,7 @@ def test_the_whole_queue_is_never_marked_at_once(anna: Client) -> None:
 def test_the_number_of_queries_does_not_grow_with_the_queue(anna: Client, django_assert_max_num_queries: Any) -> None:
     waiting("pay")
     anna.get(f"{QUEUE}?step=pay")
-    with django_assert_max_num_queries(13) as few:
+    with django_assert_max_num_queries(14) as few:
         anna.get(f"{QUEUE}?step=pay")
     for number in range(40):
         waiting("pay", of=pipeline_of(f"pipeline-{number}"))

@@ -51,7 +51,7 @@ def test_the_number_of_queries_does_not_grow_with_the_pipelines(viewer: Client, 
         factories.pipeline(f"p{n}")
         factories.run(version=factories.version(f"p{n}"))
     # session, user, roles, pipelines, their last runs
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         viewer.get("/ui/pipelines")
 
 

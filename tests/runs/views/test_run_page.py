@@ -94,7 +94,7 @@ def test_a_failed_step_shows_its_error_and_what_the_agent_said(viewer: Client) -
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        ("escalated", "waits for a person to decide"),
+        ("escalated", "nobody is asked about it here"),
         ("aborted", "That is a decision, not a failure."),
         ("stopped", "nothing more to do"),
         ("cancelled", "Someone cancelled it."),
@@ -231,8 +231,9 @@ def test_the_number_of_queries_does_not_grow_with_steps_signals_or_events(
         step = factories.gated(run, factories.worked_example(), name=f"step {n}", index=n + 1)
         factories.signal(step, SignalKind.VERIFIER, score=0.9)
         factories.event(run)
-    # session, user, roles, run and version, outline of steps, log, panels' steps, their signals, retries
-    with django_assert_num_queries(14):
+    # session, user, roles, run and version, outline of steps, log, panels' steps, their signals, retries, what is asked
+    # about the run, what was asked about its steps, the badge
+    with django_assert_num_queries(17):
         viewer.get(f"/ui/runs/{run.id}")
 
 

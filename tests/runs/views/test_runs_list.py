@@ -134,7 +134,7 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(viewer: Client, djang
     for _ in range(60):
         factories.step(factories.run())
     # session, user, roles, pipelines, teams, runs, sources, their steps
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         viewer.get("/ui/runs")
 
 
