@@ -69,6 +69,21 @@ def step(name: str = "look", *, says: Any = 0.9, **fields: Any) -> dict[str, Any
     }
 
 
+def nested(name: str = "sub", *, pipeline: str = "inner", context: Any = None, **fields: Any) -> dict[str, Any]:
+    """A step that runs another pipeline."""
+    config = {"pipeline": pipeline, **({"context": context} if context else {})}
+    return {"name": name, "executor": "pipeline", "executor_config": config, **fields}
+
+
+def human(name: str = "ask", *, message: str = "Restart {{ summary }}?", **fields: Any) -> dict[str, Any]:
+    """A step that asks a person."""
+    return {"name": name, "executor": "human", "executor_config": {"message": message}, **fields}
+
+
+def human_check(name: str = "sign-off", **fields: Any) -> dict[str, Any]:
+    return {"type": "human", "name": name, "message": "Is {{ output.summary }} right?", **fields}
+
+
 def judge(**spec: Any) -> dict[str, Any]:
     """A verifier or a grounding judge, scripted."""
     return {"executor": "command", "executor_config": agent(**spec)}

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runs.intake import held_up
 from runs.models import Run, RunEvent, RunStatus
 from runs.models.run import IN_FLIGHT
 
@@ -30,7 +31,7 @@ def follow(run_id: uuid.UUID) -> Iterator[RunEvent | NotPickedUp]:
         for event in RunEvent.objects.filter(run_id=run_id, id__gt=last).order_by("id").iterator():
             last = event.pk
             yield event
-        if status not in IN_FLIGHT:
+        if status not in IN_FLIGHT or (status == RunStatus.RUNNING and held_up.questions(run_id)):
             return
         waited = time.monotonic() - began
         if not told and status == RunStatus.QUEUED and waited >= NOT_PICKED_UP_SECONDS:

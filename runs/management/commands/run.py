@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from runs.intake import body
+from runs.intake import body, held_up
 from runs.intake.accept import Accepted, start
 from runs.intake.follow import NotPickedUp, follow
 from runs.intake.refusals import Refused
@@ -36,7 +36,7 @@ NOBODY = (
 class Command(BaseCommand):
     help = (
         "Start a pipeline, testing or production, and follow its run. Exit code: 0 completed or stopped, "
-        "1 not started, 3 escalated, 4 aborted, 5 failed, 6 cancelled, 130 left (Ctrl-C; the run goes on)."
+        "1 not started, 3 waits for a person, 4 aborted, 5 failed, 6 cancelled, 130 left (Ctrl-C; the run goes on)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -102,6 +102,10 @@ class Command(BaseCommand):
             for sentence in narrative(step.trust_report or {}):
                 self.stdout.write(f"  {sentence}")
         run = Run.objects.only("status", "reason").get(id=run_id)
+        for question in held_up.questions(run_id):
+            self.stdout.write(f"\nWaits for a person. {question}")
+        if run.status == RunStatus.RUNNING:
+            return EXIT_CODES[RunStatus.ESCALATED]
         self.stdout.write(f"\n{RunStatus(run.status).label}. {run.reason}".rstrip())
         return EXIT_CODES[RunStatus(run.status)]
 

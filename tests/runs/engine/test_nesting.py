@@ -9,14 +9,9 @@ from runs.engine import closing, drive, sweeper
 from runs.engine.work import Work
 from runs.escalations import deciding
 from runs.models import Escalation, Run, Step
-from tests.pipelines import step, steps_of, wake
+from tests.pipelines import nested, step, steps_of, wake
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def nested(name="sub", *, pipeline="inner", context=None, **fields):
-    config = {"pipeline": pipeline, **({"context": context} if context else {})}
-    return {"name": name, "executor": "pipeline", "executor_config": config, **fields}
 
 
 def child_of(run):

@@ -12,17 +12,9 @@ from runs.escalations.deciding import AlreadyClosed, Said
 from runs.models import Approval, Signal
 from runs.models.step import UNFINISHED
 from tests.at_once import at_once
-from tests.pipelines import calls, step, steps_of
+from tests.pipelines import calls, human, human_check, step, steps_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def human(name="ask", *, message="Restart {{ summary }}?", **fields):
-    return {"name": name, "executor": "human", "executor_config": {"message": message}, **fields}
-
-
-def check(name="sign-off", **fields):
-    return {"type": "human", "name": name, "message": "Is {{ output.summary }} right?", **fields}
 
 
 def said(by="ada", reason="", after=0):
@@ -83,7 +75,7 @@ def test_silence_fails_a_human_step(pipelines):
 def test_a_human_check_is_asked_once_the_machines_have_answered_and_counts_like_any_check(pipelines, tmp_path):
     log = tmp_path / "log"
     shell = {"type": "shell", "name": "disk", "run": "true"}
-    pipelines.write("p", step("look", agent={"log": str(log)}, deterministic_checks=[check(), shell]))
+    pipelines.write("p", step("look", agent={"log": str(log)}, deterministic_checks=[human_check(), shell]))
 
     run = pipelines.run("p")
 
@@ -111,7 +103,7 @@ def test_a_human_check_is_asked_once_the_machines_have_answered_and_counts_like_
     ],
 )
 def test_a_check_that_nobody_approves_has_failed(pipelines, answer, error):
-    pipelines.write("p", step("look", deterministic_checks=[check()]))
+    pipelines.write("p", step("look", deterministic_checks=[human_check()]))
     run = pipelines.run("p")
 
     answer(Approval.objects.get())
@@ -123,7 +115,7 @@ def test_a_check_that_nobody_approves_has_failed(pipelines, answer, error):
 
 
 def test_several_people_are_asked_at_once_and_the_last_answer_lets_the_step_go_on(pipelines):
-    pipelines.write("p", step("look", deterministic_checks=[check("one"), check("two")]))
+    pipelines.write("p", step("look", deterministic_checks=[human_check("one"), human_check("two")]))
     run = pipelines.run("p")
     one, two = Approval.objects.order_by("position")
 
@@ -135,7 +127,7 @@ def test_several_people_are_asked_at_once_and_the_last_answer_lets_the_step_go_o
 
 
 def test_a_question_that_cannot_be_put_fails_its_check(pipelines):
-    pipelines.write("p", step("look", deterministic_checks=[check(message="{{ output.summary + 1 }}")]))
+    pipelines.write("p", step("look", deterministic_checks=[human_check(message="{{ output.summary + 1 }}")]))
 
     run = pipelines.run("p")
 
