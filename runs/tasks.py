@@ -13,6 +13,7 @@ from runs.engine import drive, sweeper
 from runs.engine import snapshot as snapshots
 from runs.engine.work import Kind, Work
 from runs.escalations import overdue
+from runs.schedules import ticking
 
 
 @shared_task
@@ -24,6 +25,7 @@ def do(kind: Kind, id: str) -> None:
 def sweep() -> None:
     sweeper.sweep()
     overdue.settle(now=timezone.now())
+    ticking.run_due(now=timezone.now())
 
 
 @shared_task

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from runs import converters  # noqa: F401 (makes <name:...> known)
-from runs.api import escalations, feedback, health, intake, pipelines, runs, schema, trust
+from runs.api import escalations, feedback, health, intake, pipelines, runs, schedules, schema, trust
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
@@ -19,6 +19,7 @@ urlpatterns = [
     path("escalations/<uuid:escalation_id>/decision", escalations.DecideEscalation.as_view()),
     path("pipelines", pipelines.PipelineList.as_view()),
     path("pipelines/<name:name>", pipelines.PipelineDetail.as_view()),
+    path("schedules", schedules.ScheduleList.as_view()),
     path("reload", pipelines.Reload.as_view()),
     path("api/trust/evaluate", trust.EvaluateTrust.as_view()),
     path("health", health.Health.as_view()),

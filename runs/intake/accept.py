@@ -1,7 +1,7 @@
 """Making a run of a payload: the only way a run comes into being."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from runs.storable import storable, storable_name, storable_text
 # A run whose message was lost (the broker was down) is found by the sweeper this long after.
 FOUND_AFTER = timedelta(seconds=5)
 _LOST_RACES = 5
+SCHEDULE = "schedule"  # the source of runs that nobody sent
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,34 @@ def store_unannounced(
     incoming = generic.read_for(version.name, payload, source=source)
     run = _new_run(incoming, found, team=team, started_by=started_by, keyed=False, now=now)
     transactions.write(lambda: execute(_insertion(run, now)))
+    return run.id
+
+
+def start_scheduled(
+    *,
+    version: PipelineVersion,
+    payload: Mapping[str, Any],
+    team: str,
+    taking: Callable[[uuid.UUID], Sequence[Statement]],
+    now: datetime,
+) -> uuid.UUID:
+    """Store a run of this very version in one transaction with ``taking``, and tell the workers.
+
+    ``taking``: for the id of the run, the statements that run first and raise when the tick is someone else's. Equal
+    payloads are not looked for: every tick is meant. Raises BacklogFull and what ``taking`` raises.
+    """
+    found = Resolved(version, registry.parsed(version))
+    incoming = generic.read_for(version.name, payload, source=SCHEDULE)
+    run = _new_run(incoming, found, team=team, started_by="", keyed=False, now=now)
+    ready = [*taking(run.id), *_insertion(run, now)]
+    backlog.check()
+
+    def insert() -> None:
+        execute(ready)
+        publish(Work("run", run.id))
+
+    transactions.write(insert)
+    backlog.one_more()
     return run.id
 
 

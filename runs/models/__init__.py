@@ -8,6 +8,7 @@ from runs.models.queue import QueueItem, QueueSkip
 from runs.models.run import Run, RunStatus
 from runs.models.signal import Signal, SignalKind, SignalState
 from runs.models.step import Step, StepStatus
+from runs.models.tick import Tick
 
 __all__ = [
     "Approval",
@@ -31,5 +32,6 @@ __all__ = [
     "Step",
     "StepStatus",
     "Team",
+    "Tick",
     "Token",
 ]

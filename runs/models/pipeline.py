@@ -1,7 +1,7 @@
 """Pipelines as they were loaded from their files."""
 
 from django.db import models
-from django.db.models import Q, UniqueConstraint
+from django.db.models import Index, Q, UniqueConstraint
 
 # Where the demo's pipelines lie. No reload reads them, so their rows are never present.
 DEMO_FILES = "examples/demo/pipelines/"
@@ -30,6 +30,8 @@ class Pipeline(models.Model):
     present = models.BooleanField(default=True, help_text="False once the file is gone.")
     loaded_at = models.DateTimeField()
     changed_at = models.DateTimeField(help_text="When the version last became another one.")
+    rhythm = models.TextField(default="", blank=True, help_text="Cron and zone of its schedule; empty without one.")
+    next_at = models.DateTimeField(null=True, help_text="The next tick of that; null without a schedule that runs.")
 
     class Meta:
         constraints = [
@@ -40,6 +42,7 @@ class Pipeline(models.Model):
                 name="pipeline_name_unique",
             )
         ]
+        indexes = [Index(fields=["next_at"], condition=Q(next_at__isnull=False), name="pipeline_tick_due")]
 
     def __str__(self) -> str:
         return self.name

@@ -11,10 +11,12 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from runs.models import Pipeline, PipelineVersion
+from runs.pipelines import cron
 from runs.pipelines.calls import refuse_bad_calls
 from runs.pipelines.library import Library
 from runs.pipelines.loader import Loaded, load_directory, refuse_taken_names
 from runs.pipelines.problems import Problem
+from runs.pipelines.schedule import schedule_of
 from runs.storable import storable, storable_text
 
 _ADVISORY_LOCK = 0x76737265  # "vsre": any number no other part of the service locks
@@ -106,6 +108,7 @@ def _store_versions(files: list[Loaded], now: datetime) -> None:
 def _save(row: Pipeline | None, item: Loaded, now: datetime) -> bool:
     """Write one file's row; whether it now runs another version than before."""
     errors = storable([problem.to_json() for problem in item.problems])
+    is_new = row is None
     if row is None:
         row = Pipeline(file=item.file, name=storable_text(item.name), changed_at=now)
     returned = not row.present
@@ -119,5 +122,19 @@ def _save(row: Pipeline | None, item: Loaded, now: datetime) -> bool:
     if row.version_id != before:
         row.changed_at = now
     row.errors, row.present, row.loaded_at = errors, True, now
-    row.save()
+    fields = ["name", "version", "errors", "present", "loaded_at", "changed_at"]
+    if (not item.problems or row.version_id is None) and _restart_schedule(row, item, returned=returned, now=now):
+        fields += ["rhythm", "next_at"]  # else whoever runs the ticks may be moving them on at this moment
+    row.save(update_fields=None if is_new else fields)
     return changed
+
+
+def _restart_schedule(row: Pipeline, item: Loaded, *, returned: bool, now: datetime) -> bool:
+    """Let a schedule that is new, or another one, begin with its first tick from now on; whether there was a need."""
+    schedule = schedule_of(item.config)
+    rhythm = schedule.rhythm if schedule else ""
+    if rhythm == row.rhythm and not returned:
+        return False
+    row.rhythm = rhythm
+    row.next_at = cron.next_after(schedule.cron, schedule.timezone, now) if schedule else None
+    return True

@@ -1,11 +1,13 @@
 """``schedule``: when a pipeline starts by itself."""
 
 import re
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator
 
+from runs.pipelines import cron as ticks
 from runs.pipelines.strict import Strict, Text
 
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day of month", 1, 31), ("month", 1, 12), ("day of week", 0, 7))
@@ -20,6 +22,8 @@ def _cron(text: str) -> str:
     for value, (field, low, high) in zip(given, _FIELDS, strict=True):
         for part in value.split(","):
             _check_part(part, field, low, high)
+    if ticks.never(text):
+        raise ValueError(f"{text!r} never comes: no month it names has such a day")
     return text
 
 
@@ -46,9 +50,25 @@ def _timezone(name: str) -> str:
 
 
 class Schedule(Strict):
+    """``allow_testing``: the wish without which a pipeline whose stage is testing does not run by itself."""
+
     cron: Annotated[str, AfterValidator(_cron)]
     timezone: Annotated[Text, AfterValidator(_timezone)] = "UTC"
     summary: str = ""
     severity: str = ""
     labels: dict[str, str] = {}
     team: str = ""
+    allow_testing: bool = False
+
+    @property
+    def rhythm(self) -> str:
+        """What the ticks depend on; as long as it stays the same, so do they."""
+        return f"{self.cron} {self.timezone}"
+
+
+def schedule_of(config: Mapping[str, Any] | None) -> Schedule | None:
+    """The schedule that a resolved pipeline runs by; None without one, and for a testing pipeline that does not ask."""
+    if not config or not config.get("schedule"):
+        return None
+    schedule = Schedule.model_validate(config["schedule"])
+    return schedule if config["stage"] == "production" or schedule.allow_testing else None

@@ -9,7 +9,6 @@ from typing import Any
 
 NOT_YET_TOP: dict[str, str] = {
     "notifications": "notifications",
-    "schedule": "schedule",
     "budget": "budget",
     "readiness": "readiness",
 }

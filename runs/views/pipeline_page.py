@@ -13,11 +13,13 @@ from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run, Step
 from runs.models.pipeline import DEMO_FILES
 from runs.pipelines.definitions import written
+from runs.schedules.listing import schedule_for
 from runs.views import step_config
 from runs.views.page import page
 from runs.views.query import parameters
 from runs.views.run_payload import proposed
 from runs.views.runs_list import COLUMNS, took
+from runs.views.schedules import upcoming
 from runs.views.wording import percent
 from runs.views.zone import wall
 
@@ -45,6 +47,7 @@ def render_pipeline(
     config: Mapping[str, Any] = row.version.config if row.version else {}
     recent = list(Run.objects.filter(pipeline_name=name).only(*COLUMNS).order_by("-id")[:CHARTED])
     can_start = row.present and row.version is not None
+    scheduled = schedule_for(name, now=now) if can_start and config.get("schedule") else None
     context = {
         "now": now,
         "row": row,
@@ -55,6 +58,8 @@ def render_pipeline(
         "source_chars": len(row.version.source) if row.version else 0,
         "steps": [_step(definition) for definition in written(config)],
         "trigger": _trigger(config.get("trigger")),
+        "scheduled": scheduled,
+        "upcoming": upcoming(scheduled, now) if scheduled else [],
         "recent": [{"run": run, "took": took(run, now)} for run in recent[:RECENT]],
         "chart": _chart(recent),
         "can_start": can_start,

@@ -23,6 +23,7 @@ from runs.views import (
     run_events,
     run_page,
     runs_list,
+    schedules,
     texts,
 )
 from runs.views.query import parameters
@@ -74,6 +75,7 @@ urlpatterns = [
     path("ui/marking-queue/<uuid:step_id>/reveal", marking_actions.reveal, name="ui-marking-reveal"),
     path("ui/marking-queue/<uuid:step_id>/trace", marking_texts.trace, name="ui-marking-trace"),
     path("ui/marking-queue/<uuid:step_id>/text/<slug:part>", marking_texts.text, name="ui-marking-text"),
+    path("ui/schedules", schedules.list_schedules, name="ui-schedules"),
     path("ui/pipelines", pipelines_list.pipelines, name="ui-pipelines"),
     path("ui/pipelines/reload", pipeline_actions.reload, name="ui-pipelines-reload"),
     path("ui/pipelines/<name:name>/run", pipeline_actions.run_now, name="ui-pipeline-run"),

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from runs.engine.work import Work
 from runs.escalations import approving
 from runs.escalations.deciding import Said
 from runs.models import Approval, Run, Step
+from runs.pipelines import registry
+from runs.schedules.listing import schedule_for
+from runs.schedules.ticking import run_due
 from runs.trust.narrative import verdict
 from tests.examples.play import EXAMPLES, payload, play, signals, steps
 
@@ -198,3 +202,19 @@ def test_nothing_is_changed_when_a_person_says_no(changes: Path) -> None:
     approving.reject(asked.id, Said(by="ada", reason="not during the sale", now=timezone.now()))
     assert carried_on(run, asked).status == "aborted"
     assert not changes.exists()
+
+
+def test_the_report_starts_by_itself_on_a_workday_morning_in_london() -> None:
+    # Thursday, 1 October 2026: 06:30 of British summer time is 05:30 UTC. The 4th is a Sunday.
+    registry.reload(now=datetime(2026, 10, 1, tzinfo=UTC))
+    assert run_due(now=datetime(2026, 10, 1, 5, 29, 59, tzinfo=UTC)) == 0
+    assert run_due(now=datetime(2026, 10, 1, 5, 30, tzinfo=UTC)) == 1
+    run = Run.objects.get()
+    drive.perform(Work("run", run.id))
+    run.refresh_from_db()
+    assert (run.status, run.team) == ("completed", "shop")
+    [report] = steps(run).values()
+    assert output(report)["suspect"] == "4.18.0"
+    assert [tick.day for tick in schedule_for("morning-report", now=datetime(2026, 10, 2, 6, tzinfo=UTC)).upcoming] == [
+        5, 6, 7,
+    ]  # fmt: skip

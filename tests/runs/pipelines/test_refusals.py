@@ -162,6 +162,13 @@ STEP_BODY = BASE["steps"][0]
         ("schedule", {"cron": "61 * * * *"}, "schedule.cron", "61 is not from 0 to 59"),
         ("schedule", {"cron": "5-1 * * * *"}, "schedule.cron", "ends before it begins"),
         ("schedule", {"cron": "*/0 * * * *"}, "schedule.cron", "never moves"),
+        (
+            "schedule",
+            {"cron": "0 6 30 2 *"},
+            "schedule.cron",
+            "'0 6 30 2 *' never comes: no month",
+        ),
+        ("schedule", {"cron": "0 6 * * *", "allow_testing": "yes"}, "schedule.allow_testing", ""),
         ("schedule", {"cron": "a * * * *"}, "schedule.cron", "is not a number"),
         ("schedule", {"cron": "* * * * *", "timezone": "Mars/Base"}, "schedule.timezone", "is no time zone"),
         ("readiness", {"calibration": {"bin_width": 0.3}}, "readiness.calibration.bin_width", "divide 1 exactly"),

@@ -20,19 +20,6 @@ STEP_BODY = BASE["steps"][0]
     [
         ("notifications", {"escalate": NOTE}, "notifications"),
         ("notifications", {"abort": [NOTE, NOTE], "stop": NOTE, "notify": NOTE}, "notifications"),
-        ("schedule", {"cron": "*/5 0-6 * * 1,2"}, "schedule"),
-        (
-            "schedule",
-            {
-                "cron": "0 0 1 1 7",
-                "timezone": "Europe/London",
-                "summary": "s",
-                "severity": "x",
-                "labels": {"a": "b"},
-                "team": "t",
-            },
-            "schedule",
-        ),
         ("budget", {"max_tokens": 1000}, "budget"),
         ("budget", {"max_usd": 0.5}, "budget"),
         ("readiness", ALL_TIERS, "readiness"),
