@@ -1,5 +1,6 @@
 """Every page in a real browser: nothing the policy blocks, nothing axe finds serious, nothing wider than a phone."""
 
+import datetime as dt
 import re
 from typing import Any
 
@@ -61,6 +62,24 @@ def histories() -> list[str]:
     return [page, f"{page}?version=", f"{page}?version=unknown", *agents, f"/ui/agents/{AGENT}/versions"]
 
 
+def escalations() -> list[str]:
+    """One that waits and was handed on, and one that was revised, with long words in them."""
+    run = factories.run(status="escalated", now=timezone.now(), summary="שלום " + "long " * 60, version=trusted())
+    row = factories.gated(run, factories.worked_example())
+    one = factories.escalation(row, to="leads " + "w" * 90, due_at=timezone.now() + dt.timedelta(hours=1), tier=1)
+    one.decisions.create(kind="escalate", by="ann", to=one.to, reason="r" * 400, at=timezone.now())
+    done = factories.escalation(factories.gated(factories.run(version=trusted()), factories.worked_example()))
+    changes = {"summary": ["w" * 300, "long " * 90], "amount": [{"a": [1, 2]}, None]}
+    done.decisions.create(kind="revise", by="ann", reason="seen", changes=changes, at=timezone.now())
+    done.state, done.closed_at, done.closed_by = "revised", timezone.now(), "ann"
+    done.save()
+    revise = f"/ui/escalations/{one.id}/revise"
+    return [
+        "/ui/escalations", "/ui/escalations?to=nobody", f"/ui/escalations/{one.id}", f"{revise}?as=json", revise,
+        f"/ui/runs/{run.id}", "/ui/escalations?show=closed", f"/ui/escalations/{done.id}", f"/ui/runs/{done.run_id}",
+    ]  # fmt: skip
+
+
 def addresses() -> list[str]:
     factories.pipeline("checkout-error-rate", version=trusted())
     errors = [{"file": "broken.yaml", "line": 3, "field": "steps[0].when", "message": "unknown name sumary; summary?"}]
@@ -87,6 +106,7 @@ def addresses() -> list[str]:
         f"/ui/steps/{step.id}/trace",
         f"/ui/steps/{step.id}/text/prompt",
         *histories(),
+        *escalations(),
         "/ui/pipelines",
         "/ui/pipelines/checkout-error-rate",
         "/ui/pipelines/broken",
