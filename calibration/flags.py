@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 from calibration.bins import Bin
+from calibration.plurals import plural
 
 POINTS = 15
 # Differences are compared in parts per billion: 0.95 - 0.80 is 0.1499999999999999 in floating point, and is 15 points.
@@ -39,7 +40,7 @@ class Flag(NamedTuple):
     @property
     def support(self) -> str:
         """What the interval says about it, for the line below the sentence."""
-        marks = f"{self.n} labels"
+        marks = plural(self.n, "label")
         if self.supported:
             return f"{marks}: the 95% interval bears this out"
         return f"{marks}: the 95% interval still allows that nothing is wrong"

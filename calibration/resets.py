@@ -9,6 +9,7 @@ from django.db.models import OuterRef, Subquery, Sum
 
 from calibration.buckets import STAGES, BucketKey, Evidence
 from calibration.models import AgentVersion, Bucket, PromptVersion, Sample, TallyOfTen
+from calibration.plurals import plural
 
 Changed = Literal["prompt", "agent", "both"]
 PHRASES: dict[Changed, str] = {"prompt": "prompt", "agent": "agent", "both": "prompt and agent"}
@@ -30,10 +31,10 @@ class Reset:
         """The explanation for the Trust panel; the date is in UTC."""
         day = f"{self.at.day} {self.at:%b %Y}" if self.show_year else f"{self.at.day} {self.at:%b}"
         former = "The previous version" if self.is_previous else "The last version with any"
-        results = "result" if self.former_marked == 1 else "results"
         return (
             f"Calibration was reset when this step's {PHRASES[self.changed]} changed on {day}. "
-            f"{former} had {self.former_marked} marked {results}; this one has {self.n} of the {self.n_min} needed."
+            f"{former} had {plural(self.former_marked, 'marked result')}; "
+            f"this one has {self.n} of the {self.n_min} needed."
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calibration.differences import AccuracyDifference, Record, difference
+from calibration.plurals import plural
 
 Part = Literal["prompt_hash", "agent_version"]
 NOUNS: dict[Part, str] = {"prompt_hash": "prompt", "agent_version": "agent version"}
@@ -64,7 +65,7 @@ def _unlike(
     used = sum(one.n for one in (*_only(before, shared), *_only(after, shared)))
     every = sum(one.n for one in (*before, *after))
     if used < every:
-        yield f"Only where everything else is the same on both sides: {used} of {every} labels."
+        yield f"Only where everything else is the same on both sides: {used} of {plural(every, 'label')}."
     if len(shared) > 1:
         yield f"{len(shared)} combinations of agent, model and versions count together; their mix may have shifted."
 

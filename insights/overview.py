@@ -7,6 +7,7 @@ from functools import cached_property
 
 from calibration.flags import POINTS, Flag
 from calibration.models import Bucket
+from calibration.plurals import plural
 from calibration.summary import Stage, Summary, summaries
 from insights.measures import Share, accuracy
 from insights.recent import in_use, last_seen
@@ -51,7 +52,7 @@ class Record:
         if (worst := self.worst) is not None:
             return f"{worst.sentence[:1].upper()}{worst.sentence[1:]} ({worst.support})."
         if self.validated:
-            bins = "1 bin has" if self.validated == 1 else f"{self.validated} bins have"
+            bins = plural(self.validated, "bin has", "bins have")
             return f"As right as it says, as far as is known: {bins} enough labels, and none is {POINTS} points off."
         fullest = max(one.n for one in self.summary.bins)
         if fullest:

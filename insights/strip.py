@@ -7,6 +7,7 @@ from typing import Literal
 from calibration.bins import Bin
 from calibration.flags import flag
 from calibration.intervals import Interval
+from calibration.plurals import plural
 
 Kind = Literal["empty", "few", "agrees", "over", "under"]
 WORDS: dict[Kind, str] = {
@@ -59,7 +60,9 @@ def told(bins: Sequence[Bin]) -> str:
     parts = [_told(one) for one in bins if one.validated]
     few = sum(one.n for one in bins if not one.validated)
     if few:
-        parts.append(f"{few} more in bins with too few to say" if parts else f"{few} labels, too few in any bin to say")
+        parts.append(
+            f"{few} more in bins with too few to say" if parts else f"{plural(few, 'label')}, too few in any bin to say"
+        )
     return "; ".join(parts) or "no labels yet"
 
 

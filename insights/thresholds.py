@@ -7,6 +7,7 @@ from typing import Any
 from calibration.curves import PERCENTS, Point, risk_coverage
 from calibration.intervals import Interval
 from calibration.models import Sample
+from calibration.plurals import plural
 from calibration.summary import SHOWN, Stage, Summary
 from insights.strip import interval_range
 from runs.trust.percent import edge
@@ -44,9 +45,8 @@ class Explorer:
 
     def tell(self, point: Point) -> str:
         """What a gate at this threshold would have done, in a sentence."""
-        person = (
-            f"{point.to_person_n} of {self.n} answers {_share(point.to_person_n, self.n, point.to_person_interval)}"
-        )
+        share = _share(point.to_person_n, self.n, point.to_person_interval)
+        person = f"{point.to_person_n} of {plural(self.n, 'answer')} {share}"
         caught = "none of them was wrong"
         if self.wrong:
             share = _share(point.wrong_caught, self.wrong, point.caught_interval)

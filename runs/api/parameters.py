@@ -33,6 +33,12 @@ def takes(*names: str, many: Collection[str] = ()) -> Callable[[Callable[..., Re
     return decorate
 
 
+def ignores(method: Callable[..., Response]) -> Callable[..., Response]:
+    """For a method whose answer no parameter could change, and which must come whatever is asked (``/health``)."""
+    method.parameters = None  # type: ignore[attr-defined]
+    return method
+
+
 def text(query: QueryDict, name: str) -> str | None:
     """A non-empty text, or None when the parameter is absent."""
     if name not in query:

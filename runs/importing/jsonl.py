@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from calibration.storable import storable
 from runs.importing import records
-from runs.importing.shown import shown
-from runs.pipelines.problems import field_path
+from runs.importing.shown import problem_of
 
 LINE_BYTES = 50_000_000
 
@@ -55,7 +54,4 @@ def _run(raw: bytes, number: int, now: datetime) -> records.Run | Problem:
     try:
         return records.Run.model_validate_json(told, context={"now": now})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = shown(field_path(first["loc"]), most=200)
-        message = first["msg"].removeprefix("Value error, ")
-        return Problem(number, f"{where}: {message}" if where else message)
+        return Problem(number, problem_of(error))

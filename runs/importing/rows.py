@@ -15,6 +15,7 @@ from runs.models import PipelineVersion, Run, RunEvent, Signal, SignalKind, Step
 from runs.storable import storable, storable_name, storable_reason, storable_text
 
 ORIGIN = "imported"
+ESCALATED_THERE = "It waited for a person where it came from; here nobody is asked about it."
 
 
 @dataclass
@@ -71,7 +72,7 @@ def _run(told: records.Run, version: PipelineVersion) -> Run:
         payload=storable(told.payload),
         summary=storable_text(told.summary),
         status=told.status,
-        reason=storable_reason(told.reason),
+        reason=storable_reason(told.reason or (ESCALATED_THERE if told.status == "escalated" else "")),
         triggered_at=told.triggered_at,
         started_at=told.began_at,
         completed_at=told.completed_at,

@@ -14,6 +14,7 @@ from calibration.buckets import BucketKey
 from calibration.holds import hold_off_samples
 from calibration.imports import OldMark, import_marks
 from calibration.models import Sample
+from calibration.plurals import plural
 from calibration.statements import execute
 from runs import rows as statements
 from runs.importing import records
@@ -41,15 +42,18 @@ class Stored:
     def sentences(self) -> list[str]:
         """The same in plain words."""
         told = [
-            f"{self.runs:,} runs with {self.steps:,} steps added; {self.known_runs:,} runs were here already.",
-            f"{self.samples:,} samples and {self.marks:,} marks added.",
+            f"{plural(self.runs, 'run')} with {plural(self.steps, 'step')} added; "
+            f"{plural(self.known_runs, 'run was', 'runs were')} here already.",
+            f"{plural(self.samples, 'sample')} and {plural(self.marks, 'mark')} added.",
         ]
         if self.unmarkable:
-            told.append(f"{self.unmarkable:,} marks left out: their step has no confidence to compare them with.")
+            told.append(
+                f"{plural(self.unmarkable, 'mark')} left out: their step has no confidence to compare them with."
+            )
         if self.unexplained:
             told.append(
-                f"{self.unexplained:,} steps are shown without their trust report: the numbers in the file "
-                "do not give the trust that was recorded. The numbers themselves are kept."
+                f"{plural(self.unexplained, 'step is', 'steps are')} shown without a trust report: the numbers in "
+                "the file do not give the trust that was recorded. The numbers themselves are kept."
             )
         return told
 

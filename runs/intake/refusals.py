@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from calibration.plurals import plural
+
 
 class Refused(Exception):
     """A payload was not accepted; the message is a sentence for whoever sent it."""
@@ -20,7 +22,7 @@ class TooLarge(Refused):
     """The payload has more than ``limit`` bytes (``limits.payload_bytes``)."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The payload is larger than {limit} bytes (limits.payload_bytes).")
+        super().__init__(f"The payload is larger than {plural(limit, 'byte')} (limits.payload_bytes).")
 
 
 class UnknownPipeline(Refused):
@@ -35,5 +37,7 @@ class BacklogFull(Refused):
     """As many runs wait as ``limits.backlog`` allows; try again after ``retry_after`` seconds."""
 
     def __init__(self, limit: int, *, retry_after: int) -> None:
-        super().__init__(f"{limit} runs are waiting already; try again in {retry_after} seconds.")
+        super().__init__(
+            f"{plural(limit, 'run is', 'runs are')} waiting already; try again in {plural(retry_after, 'second')}."
+        )
         self.retry_after = retry_after

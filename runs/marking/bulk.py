@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from calibration import labels
 from calibration.holds import hold_rows
 from calibration.models import Sample, Via
+from calibration.plurals import plural
 from runs.marking.filters import QueueFilters
 from runs.marking.holds import for_person, not_held
 from runs.marking.items import settle
@@ -39,7 +40,7 @@ class SelectionChanged(Exception):
     """Meanwhile somebody marked or took one of them: nothing was marked. ``now`` is what there is to confirm now."""
 
     def __init__(self, now: Selection) -> None:
-        super().__init__(f"the selection has changed; it holds {now.count} steps now")
+        super().__init__(f"the selection has changed; it holds {plural(now.count, 'step')} now")
         self.now = now
 
 

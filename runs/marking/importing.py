@@ -11,6 +11,7 @@ from django.db import transaction
 
 from calibration.imports import OldMark, import_marks
 from calibration.models import Sample
+from calibration.plurals import plural
 from runs.marking.items import refresh_labels, settle
 from runs.marking.mark_files import Line
 from runs.marking.mark_lines import BadValue, Said, understood
@@ -51,12 +52,14 @@ class Outcome:
     def sentences(self, *, foretold: bool) -> list[str]:
         """What was done, or would be (``foretold``), in plain words."""
         would = "would be " if foretold else ""
-        told = [f"{_many(self.lines, 'line')}: {_many(self.added, 'mark')} {would}added, {self.known:,} known already."]
+        told = [
+            f"{plural(self.lines, 'line')}: {plural(self.added, 'mark')} {would}added, {self.known:,} known already."
+        ]
         if self.added > self.counting:
             told.append(f"{self.added - self.counting:,} of those added are history: their maker said something newer.")
-        told.append(f"{_many(self.relabelled, 'label')} {would}changed.")
+        told.append(f"{plural(self.relabelled, 'label')} {would}changed.")
         if self.absent:
-            told.append(f"{_many(self.absent, 'line')} about runs or steps that are not here.")
+            told.append(f"{plural(self.absent, 'line')} about runs or steps that are not here.")
         if self.new_markers:
             names = ", ".join(sorted(self.new_markers)[:NAMED])
             more = f" and {len(self.new_markers) - NAMED:,} more" if len(self.new_markers) > NAMED else ""
@@ -67,10 +70,6 @@ class Outcome:
         self.bad += 1
         if len(self.problems) < SHOWN:
             self.problems.append(Problem(line, reason))
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @dataclass(frozen=True)

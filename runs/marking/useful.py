@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from calibration.binning import bin_of, edges
 from calibration.intervals import wilson
+from calibration.plurals import plural
 from calibration.standings import Place, Standing, standings
 from runs.models import QueueItem
 
@@ -46,7 +47,7 @@ class Need:
 
     @property
     def _marks(self) -> str:
-        return f"There {'is' if self.n == 1 else 'are'} {self.n or 'no'} label{'' if self.n == 1 else 's'}"
+        return f"There {'is' if self.n == 1 else 'are'} {plural(self.n, 'label') if self.n else 'no labels'}"
 
     @property
     def _so(self) -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from calibration import plurals
 from runs.trust import waterfall
 from runs.views import step_config, wording
 
@@ -97,10 +98,8 @@ def short(identifier: object) -> str:
     return str(identifier)[:13]
 
 
-@register.filter
-def plural(count: int, noun: str) -> str:
-    """``3|plural:"step"`` is "3 steps"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+# ``3|plural:"step"`` is "3 steps".
+register.filter("plural", plurals.plural)
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from calibration.plurals import plural
 from runs.trust.percent import Percents
 from runs.trust.phrases import join_names
 
@@ -23,7 +24,7 @@ def narrative(report: Mapping[str, Any]) -> list[str]:
     told += [_branch(branch, pct) for branch in branches[:SHOWN]]
     if len(branches) > SHOWN:
         more = len(branches) - SHOWN
-        told.append("1 more branch stands below." if more == 1 else f"{more} more branches stand below.")
+        told.append(f"{plural(more, 'more branch stands', 'more branches stand')} below.")
     if trust is None:
         told.append("No branch gave a number, so there is nothing to compare with a threshold.")
     else:

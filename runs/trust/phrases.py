@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibration.intervals import wilson
+from calibration.plurals import plural
 from runs.trust.percent import Percents, edge
 
 VERIFIED = {
@@ -58,7 +59,7 @@ def missing_clause(names: Sequence[str]) -> str:
 
 
 def results(n: int) -> str:
-    return f"{n} labelled {'result' if n == 1 else 'results'}"
+    return plural(n, "labelled result")
 
 
 def record(given: Mapping[str, Any], pct: Percents) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calibration.plurals import plural
+
 NAMES = {
     "self_report": "Self-report",
     "verifier": "Verifier",
@@ -128,7 +130,7 @@ def _calibration(inputs: Mapping[str, Any]) -> str:
     n, needed = inputs.get("n") or 0, inputs.get("n_min")
     if not _validated(inputs):
         return f"{n} of {needed} marked" if needed is not None else f"{n} marked"
-    marked = f"{n} marked run" if n == 1 else f"{n} marked runs"
+    marked = plural(n, "marked run")
     return marked if inputs.get("enforce") else f"{marked}, advisory"
 
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
+from calibration.plurals import plural
 from runs import tasks
 from runs.access.roles import role_required
 from runs.demo import pipelines
@@ -31,7 +32,7 @@ def make(request: HttpRequest) -> HttpResponse:
 @require_POST
 @parameters()
 def remove(request: HttpRequest) -> HttpResponse:
-    messages.success(request, f"The demo is gone: {remove_demo()} runs, with their marks and versions.")
+    messages.success(request, f"The demo is gone: {plural(remove_demo(), 'run')}, with their marks and versions.")
     return redirect("ui-home")
 
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from calibration.plurals import plural
 from runs.access.roles import can, role_required
 from runs.marking import mark_files
 from runs.marking.exporting import exported
@@ -81,7 +82,9 @@ def import_(request: HttpRequest) -> HttpResponse:
     outcome = _run(request, given, dry_run=False)
     messages.success(request, " ".join(outcome.sentences(foretold=False)))
     if outcome.bad:
-        messages.warning(request, f"{outcome.bad} lines could no longer be used: {outcome.problems[0].reason}.")
+        messages.warning(
+            request, f"{plural(outcome.bad, 'line')} could no longer be used: {outcome.problems[0].reason}."
+        )
     return redirect("ui-marks")
 
 

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from calibration.models import Outcome
+from calibration.plurals import plural
 from runs.access.preferences import preference_of
 from runs.access.roles import role_required
 from runs.marking import bulk as service
@@ -53,7 +54,7 @@ def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
         )
     except SelectionChanged as changed:
         return _ask(request, asked, changed.now, changed=True)
-    messages.success(request, f"{count:,} step{'' if count == 1 else 's'} marked {Outcome(outcome).label.lower()}.")
+    messages.success(request, f"{plural(count, 'step')} marked {Outcome(outcome).label.lower()}.")
     return redirect(asked.address("ui-marking-queue"))
 
 

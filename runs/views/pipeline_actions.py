@@ -6,6 +6,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from calibration.plurals import plural
 from runs.access.roles import name_of, role_required
 from runs.intake import body
 from runs.intake.accept import start
@@ -46,7 +47,9 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 def reload(request: HttpRequest) -> HttpResponse:
     """Read the files again and say what came of it."""
     report = registry.reload(now=timezone.now())
-    text = f"{len(report.loaded)} files read, {len(report.changed)} new or changed, {len(report.removed)} gone."
+    text = (
+        f"{plural(len(report.loaded), 'file')} read, {len(report.changed)} new or changed, {len(report.removed)} gone."
+    )
     if report.problems:
         files = {problem.file for problem in report.problems}
         messages.warning(request, f"{text} {len(files)} with errors: they are listed below.")

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from calibration.plurals import plural
 from runs.access.roles import role_required
 from runs.models import Pipeline, Role, Run, Step
 from runs.models.pipeline import DEMO_FILES
@@ -98,7 +99,7 @@ def _gates(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
         gates.append(("g", "grounding enforced" if grounding.get("enforce") else "grounding in shadow"))
     checks = definition.get("deterministic_checks") or []
     if checks:
-        gates.append(("d", "1 check" if len(checks) == 1 else f"{len(checks)} checks"))
+        gates.append(("d", plural(len(checks), "check")))
     return gates
 
 

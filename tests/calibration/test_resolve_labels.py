@@ -30,15 +30,15 @@ def spoiled(db):
 def test_it_finds_nothing_where_all_is_well(db):
     record(key(), check_failed=True)
     out, progress = resolve()
-    assert out == "1 samples resolved, 0 labels and 0 sums corrected\n"
-    assert progress == "1 of 1 samples\n"
+    assert out == "1 sample resolved, 0 labels and 0 sums corrected\n"
+    assert progress == "1 of 1 sample\n"
 
 
 def test_it_reports_and_corrects(spoiled):
     out, _ = resolve()
     assert out.splitlines() == [
         f"{spoiled}: stored 1 (step_mark), resolves to 0 (failed_check)",
-        "3 samples resolved, 1 labels and 0 sums corrected",
+        "3 samples resolved, 1 label and 0 sums corrected",
     ]
     assert Sample.objects.get(pk=spoiled).label == 0.0
     assert "0 labels and 0 sums" in resolve("--check")[0]
@@ -54,19 +54,19 @@ def test_sums_are_reported_and_corrected(spoiled):
     resolve()
     Tally.objects.update(n=F("n") + 2)
     bucket = Tally.objects.get().bucket_id
-    with pytest.raises(CommandError, match="0 of 3 labels and 1 sums differ"):
+    with pytest.raises(CommandError, match="0 of 3 labels and 1 sum differ"):
         resolve("--check")
     out, _ = resolve()
     assert out.splitlines() == [
         f"bucket {bucket}, production, 95 to 96 %: -2 labels, +0 in their sum",
-        "3 samples resolved, 0 labels and 1 sums corrected",
+        "3 samples resolved, 0 labels and 1 sum corrected",
     ]
     assert "0 labels and 0 sums" in resolve("--check")[0]
 
 
 def test_it_goes_through_all_samples_whatever_the_batch(spoiled):
     out, progress = resolve("--batch", "2")
-    assert "1 labels and 0 sums corrected" in out
+    assert "1 label and 0 sums corrected" in out
     assert progress.splitlines() == ["2 of 3 samples", "3 of 3 samples"]
 
 

@@ -54,7 +54,7 @@ def test_a_threshold_stops_only_what_is_strictly_below() -> None:
 
 def test_a_threshold_between_whole_per_cents_is_a_point_too() -> None:
     answers("c", 0.756, by=factories.user())
-    assert found(0.755).told.startswith("At 75.5%, 0 of 1 answers")
+    assert found(0.755).told.startswith("At 75.5%, 0 of 1 answer")
 
 
 def test_when_nothing_was_wrong_nothing_is_said_to_be_caught() -> None:

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from calibration import tallies
 from calibration.binning import MILLION
+from calibration.plurals import plural
 from calibration.resolving import resolve_all
 
 
@@ -26,8 +27,10 @@ class Command(BaseCommand):
         done, labels = self._labels(options["batch"], correct=correct)
         sums = self._sums(correct=correct)
         if not correct and (labels or sums):
-            raise CommandError(f"{labels} of {done} labels and {sums} sums differ; run without --check to correct them")
-        self.stdout.write(f"{done} samples resolved, {labels} labels and {sums} sums corrected")
+            told = f"{labels} of {plural(done, 'label')} and {plural(sums, 'sum')} differ"
+            raise CommandError(f"{told}; run without --check to correct them")
+        found = f"{plural(labels, 'label')} and {plural(sums, 'sum')}"
+        self.stdout.write(f"{plural(done, 'sample')} resolved, {found} corrected")
 
     def _labels(self, batch: int, *, correct: bool) -> tuple[int, int]:
         """How many samples there are, and how many had another label."""
@@ -41,7 +44,7 @@ class Command(BaseCommand):
                     f"{difference.sample}: stored {_shown(stored.value, stored.source)}, "
                     f"resolves to {_shown(fresh.value, fresh.source)}"
                 )
-            self.stderr.write(f"{progress.done} of {progress.total} samples", ending="\n")
+            self.stderr.write(f"{progress.done} of {plural(progress.total, 'sample')}", ending="\n")
         return done, found
 
     def _sums(self, *, correct: bool) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from calibration.plurals import plural
 from runs.importing import jsonl
 from runs.importing.prompts import keep_templates
 from runs.importing.store import BATCH, Stored, store
@@ -32,7 +33,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"Cannot read {file}: {error.strerror}.") from error
         if bad:
-            raise CommandError(f"{bad} {'line' if bad == 1 else 'lines'} left out; mend and send the file again")
+            raise CommandError(f"{plural(bad, 'line')} left out; mend and send the file again")
 
     def _import(self, path: Path, *, check: bool) -> int:
         """How many lines were left out."""
@@ -53,7 +54,7 @@ class Command(BaseCommand):
                 if file.seekable():  # a pipe does not tell how far it is
                     progress.at(file.tell())
         progress.end()
-        for sentence in [f"{read:,} runs can be read."] if check else stored.sentences():
+        for sentence in [f"{plural(read, 'run')} can be read."] if check else stored.sentences():
             self.stdout.write(sentence)
         return bad
 

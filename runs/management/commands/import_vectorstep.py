@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from calibration.plurals import plural
 from runs.importing.records import IMPORTED
 from runs.importing.store import Stored, store
 from runs.importing.vectorstep.database import NotVectorStep, Source
@@ -41,7 +42,8 @@ class Command(BaseCommand):
             raise CommandError(f"Cannot read {file}: {error.strerror}.") from error
 
     def _import(self, source: Source, by: str) -> None:
-        reader, stored, now = Reader(source, marker=by), Stored(), timezone.now()
+        now = timezone.now()
+        reader, stored = Reader(source, marker=by, now=now), Stored()
         progress = Progress(self.stderr, total=source.count("pipeline_runs"), what="Importing")
         done = 0
         for count, runs in reader.batches():
@@ -49,7 +51,7 @@ class Command(BaseCommand):
             done += count
             progress.at(done)
         progress.end()
-        prompts, agents = keep_versions(source, reader.skipped)
-        told = [*stored.sentences(), f"{prompts:,} versions of prompts and {agents:,} of agents added."]
+        prompts, agents = keep_versions(source, reader.skipped, now=now)
+        told = [*stored.sentences(), f"{plural(prompts, 'version')} of prompts and {agents:,} of agents added."]
         for sentence in [*told, *reader.skipped.sentences()]:
             self.stdout.write(sentence)

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from calibration.plurals import plural
 from runs.management.progress import Progress
 from runs.marking import mark_files
 from runs.marking.exporting import exported
@@ -57,7 +58,9 @@ class Command(BaseCommand):
         for problem in foretold.problems:
             self.stdout.write(f"line {problem.line}: {problem.reason}")
         if foretold.bad:
-            raise CommandError(f"{foretold.bad} of {foretold.lines} lines cannot be used; nothing was imported")
+            raise CommandError(
+                f"{foretold.bad} of {plural(foretold.lines, 'line')} cannot be used; nothing was imported"
+            )
         done = foretold if dry_run else self._run(file, "Importing", dry_run=False, **options)
         for sentence in done.sentences(foretold=dry_run):
             self.stdout.write(sentence)

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from calibration.plurals import plural
 from runs.pipelines.loader import Loaded, pipeline_files
 from runs.pipelines.validating import validate
 
@@ -31,12 +32,11 @@ class Command(BaseCommand):
             self._show(result)
         bad = sum(1 for result in results if result.problems)
         if bad:
-            raise CommandError(f"{bad} of {len(results)} {'file has' if bad == 1 else 'files have'} problems")
+            raise CommandError(f"{bad} of {plural(len(results), 'file')} {'has' if bad == 1 else 'have'} problems")
 
     def _show(self, result: Loaded) -> None:
         for problem in result.problems:
             self.stdout.write(str(problem))
         if result.config is not None:
-            count = len(result.config["steps"])
-            steps = "1 step" if count == 1 else f"{count} steps"
+            steps = plural(len(result.config["steps"]), "step")
             self.stdout.write(f"{result.file}: good: {result.name}, {steps}, version {result.digest[:12]}")

@@ -30,6 +30,13 @@ def test_health_needs_no_login(client):
     }
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("query", ["x=1", "x=1&x=2", "t=" + "9" * 5_000, "%00"])
+def test_health_answers_whatever_is_added_to_get_past_a_cache(client, query):
+    answer = client.get(f"/health?{query}")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+
+
 @pytest.mark.django_db
 def test_old_queue_that_does_not_move_is_stalled():
     run = queued(NOW)

@@ -57,7 +57,7 @@ def test_imported_runs_stand_among_the_others_by_their_time(tmp_path: Path) -> N
 def test_the_same_file_again_adds_nothing_but_what_was_said_since(tmp_path: Path, capsys: Any) -> None:
     bring_in(tmp_path, a_run())
     bring_in(tmp_path, a_run())
-    assert "0 runs with 0 steps added; 1 runs were here already." in capsys.readouterr().out
+    assert "0 runs with 0 steps added; 1 run was here already." in capsys.readouterr().out
     assert (Run.objects.count(), Sample.objects.count(), QueueItem.objects.count()) == (1, 1, 1)
     bring_in(tmp_path, a_run(steps=[a_step(marks=[a_mark("incorrect")])]))
     assert said() == [("anna", "incorrect", True)]
@@ -105,7 +105,7 @@ def test_numbers_that_do_not_give_the_recorded_trust_are_kept_without_a_report(
     step = Step.objects.get()
     assert step.trust_report is None
     assert (step.primary_confidence, step.grounding_score, step.confidence_threshold) == (0.95, 0.5, 0.75)
-    assert "1 steps are shown without their trust report" in capsys.readouterr().out
+    assert "1 step is shown without a trust report" in capsys.readouterr().out
 
 
 def test_a_template_enters_the_history_of_prompts(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_template_enters_the_history_of_prompts(tmp_path: Path) -> None:
 def test_what_has_no_confidence_is_no_sample_and_a_mark_on_it_is_told(tmp_path: Path, capsys: Any) -> None:
     bring_in(tmp_path, a_run(steps=[a_step(name="notify", confidence=None, marks=[a_mark()])]))
     assert not Sample.objects.exists()
-    assert "1 marks left out: their step has no confidence" in capsys.readouterr().out
+    assert "1 mark left out: their step has no confidence" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_hostile_texts_are_stored_so_that_a_database_takes_them(tmp_path: Path) 
 
 def test_checking_stores_nothing(tmp_path: Path, capsys: Any) -> None:
     bring_in(tmp_path, a_run(), options=["--check"])
-    assert "1 runs can be read." in capsys.readouterr().out
+    assert "1 run can be read." in capsys.readouterr().out
     assert not Run.objects.exists()
 
 

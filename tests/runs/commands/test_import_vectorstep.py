@@ -14,7 +14,7 @@ from django.urls import reverse
 from calibration.models import AgentVersion, Mark, PromptVersion, Sample, Tally
 from calibration.resolving import resolve_all
 from runs.importing.vectorstep import reading
-from runs.models import QueueItem, Run, RunEvent, Signal, Step
+from runs.models import Escalation, QueueItem, Run, RunEvent, Signal, Step
 from tests.runs.importing.other import OLD_TABLES, REPORT, TABLES, Other
 from tests.runs.marked import label
 
@@ -41,7 +41,7 @@ def test_a_run_is_here_with_its_step_log_sample_and_place_in_the_queue(other: Ot
     theirs = other.run()
     other.step(theirs)
     told = bring_in()
-    assert "1 runs with 1 steps added; 0 runs were here already." in told
+    assert "1 run with 1 step added; 0 runs were here already." in told
     assert "left out" not in told
     run, step = Run.objects.get(), Step.objects.get()
     assert (run.pipeline_name, run.status, run.team, run.stage) == ("checkout", "completed", "payments", "production")
@@ -61,12 +61,12 @@ def test_the_same_file_again_adds_only_what_is_new_in_it(other: Other, bring_in:
     one = other.run()
     step = other.step(one)
     running = other.run(status="running")
-    assert "1 runs left out: it had not ended" in bring_in()
-    assert "0 runs with 0 steps added; 1 runs were here already." in bring_in()
+    assert "1 run left out: it had not ended" in bring_in()
+    assert "0 runs with 0 steps added; 1 run was here already." in bring_in()
     other.mark(step, "incorrect")
     other._connection.execute("UPDATE pipeline_runs SET status = 'completed' WHERE id = ?", [running])
     other._connection.commit()
-    assert "1 runs with 0 steps added; 1 runs were here already." in bring_in()
+    assert "1 run with 0 steps added; 1 run was here already." in bring_in()
     assert (Run.objects.count(), Sample.objects.count(), Mark.objects.count()) == (2, 1, 1)
     assert not QueueItem.objects.exists()
     assert "0 samples and 0 marks added" in bring_in()
@@ -124,7 +124,7 @@ def test_a_trust_that_the_formula_does_not_give_is_kept_without_a_report(
     other: Other, bring_in: Any, viewer: Client
 ) -> None:
     other.step(other.run(), trust_report=REPORT | {"combined_trust": 0.33})
-    assert "1 steps are shown without their trust report" in bring_in()
+    assert "1 step is shown without a trust report" in bring_in()
     step = Step.objects.get()
     assert (step.trust_report, step.combined_trust) == (None, 0.33)
     html = viewer.get(reverse("ui-run", args=[step.run_id])).content.decode()
@@ -136,7 +136,7 @@ def test_a_file_of_the_first_releases_comes_in(tmp_path: Path, capsys: Any) -> N
     step = other.step(other.run())
     other.mark(step)
     call_command("import_vectorstep", str(other.path))
-    assert "1 runs with 1 steps added" in capsys.readouterr().out
+    assert "1 run with 1 step added" in capsys.readouterr().out
     assert (Run.objects.get().stage, Step.objects.get().agent) == ("production", "")
     assert label(Step.objects.get().pk) == (1.0, "step_mark")
 
@@ -184,21 +184,25 @@ def test_a_version_known_here_is_seen_from_the_earliest_to_the_latest(other: Oth
 @pytest.mark.parametrize(
     ("table", "change", "told"),
     [
-        ("run", {"status": "running"}, "1 runs left out: it had not ended (first: "),
-        ("run", {"status": "odd"}, "1 runs left out: 'odd' is no status that is known"),
-        ("run", {"triggered_at": "soon"}, "1 runs left out: it has no time"),
-        ("run", {"triggered_at": None}, "1 runs left out: it has no time"),
-        ("run", {"id": None}, "1 runs left out: it has no id"),
-        ("run", {"pipeline_name": ""}, "1 runs left out: pipeline: Value error, expected a printable name"),
-        ("step", {"status": "running"}, "1 steps left out: it had not ended"),
-        ("step", {"status": "odd"}, "1 steps left out: 'odd' is no status that is known"),
-        ("step", {"step_name": "x" * 201}, "1 steps left out: name: String should have at most 200 characters"),
-        ("step", {"step_name": None}, "1 steps left out: name: Value error, expected a printable name"),
-        ("step", {"run_id": "nowhere"}, "1 steps left out: their run is not in the file"),
-        ("step", {"primary_confidence": 1.5}, "1 confidences left out: it is no number from 0 to 1"),
-        ("step", {"primary_confidence": "high"}, "1 confidences left out: it is no number from 0 to 1"),
-        ("mark", {"outcome": "good"}, "1 step marks left out: 'good' is no outcome"),
-        ("mark", {"step_id": "nowhere"}, "1 step marks left out: their step is not in the file"),
+        ("run", {"status": "running"}, "1 run left out: it had not ended (first: "),
+        ("run", {"status": "odd"}, "1 run left out: 'odd' is no status that is known"),
+        ("run", {"triggered_at": "soon"}, "1 run left out: it has no time"),
+        ("run", {"triggered_at": None}, "1 run left out: it has no time"),
+        ("run", {"id": None}, "1 run left out: it has no id"),
+        ("run", {"pipeline_name": ""}, "1 run left out: pipeline: expected a printable name"),
+        ("step", {"status": "running"}, "1 step left out: it had not ended"),
+        ("step", {"status": "odd"}, "1 step left out: 'odd' is no status that is known"),
+        ("step", {"step_name": "x" * 201}, "1 step left out: name: String should have at most 200 characters"),
+        ("step", {"step_name": None}, "1 step left out: name: expected a printable name"),
+        ("step", {"run_id": "nowhere"}, "1 step left out: its run is not in the file"),
+        ("step", {"primary_confidence": 1.5}, "1 confidence left out: it is no number from 0 to 1"),
+        ("step", {"primary_confidence": "high"}, "1 confidence left out: it is no number from 0 to 1"),
+        ("mark", {"outcome": "good"}, "1 step mark left out: 'good' is no outcome"),
+        ("mark", {"step_id": "nowhere"}, "1 step mark left out: its step is not in the file"),
+        ("run", {"triggered_at": "2900-01-01"}, "1 run left out: triggered_at: the time is in the future"),
+        ("run", {"completed_at": "2900-01-01"}, "1 run left out: completed_at: the time is in the future"),
+        ("step", {"executed_at": "2900-01-01"}, "1 step left out: started_at: the time is in the future"),
+        ("mark", {"submitted_at": "2900-01-01"}, "1 step mark left out: its time is in the future"),
     ],
 )
 def test_what_is_left_out_is_told_with_the_reason(
@@ -216,11 +220,26 @@ def test_what_is_left_out_is_told_with_the_reason(
     assert Step.objects.filter(name="good").exists()
 
 
+def test_log_lines_and_versions_of_the_future_are_left_out_by_their_row(other: Other, bring_in: Any) -> None:
+    lines = [{"ts": f"{year}-01-02T10:00:00Z", "msg": str(year)} for year in (2026, 2900, 2901)]
+    other.step(other.run(logs=lines))
+    seen = {"first_seen_at": "2026-01-01", "last_seen_at": "2900-01-01"}
+    other.add("step_prompt_versions", prompt_hash="abc", step_name="later", template="t", **seen)
+    other.add("agent_version_snapshots", agent_version="v2", agent="sre", soul_md="s", **seen)
+    told = bring_in()
+    assert "2 log lines left out: its time is in the future" in told
+    assert "1 prompt version left out: its time is in the future (first: abc)" in told
+    assert "1 agent version left out: its time is in the future (first: v2)" in told
+    assert [line.message for line in RunEvent.objects.all()] == ["2026"]
+    assert not PromptVersion.objects.filter(step="later").exists()
+    assert not AgentVersion.objects.exists()
+
+
 def test_of_steps_with_one_name_the_last_counts(other: Other, bring_in: Any) -> None:
     run = other.run()
     other.step(run, primary_confidence=0.2, effective_confidence=0.2)
     other.step(run, step_index=1)
-    assert "1 steps left out: another of its name came later in the run" in bring_in()
+    assert "1 step left out: another of its name came later in the run" in bring_in()
     assert Step.objects.get().primary_confidence == 0.95
 
 
@@ -228,6 +247,15 @@ def test_an_interrupted_run_failed(other: Other, bring_in: Any) -> None:
     other.run(status="interrupted")
     bring_in()
     assert (Run.objects.get().status, Run.objects.get().reason) == ("failed", "It was interrupted where it came from.")
+
+
+def test_an_escalated_run_asks_nobody_here(other: Other, bring_in: Any) -> None:
+    other.step(other.run(status="escalated"), status="escalated")
+    bring_in()
+    run = Run.objects.get()
+    assert (run.status, run.wake_at) == ("escalated", None)
+    assert run.reason == "It waited for a person where it came from; here nobody is asked about it."
+    assert not Escalation.objects.exists()
 
 
 def test_cells_that_hold_anything_else_are_taken_for_nothing(other: Other, bring_in: Any) -> None:
@@ -239,7 +267,7 @@ def test_cells_that_hold_anything_else_are_taken_for_nothing(other: Other, bring
     other.step(
         run, step_name="odd", trust_report={"signals": [], "gate": 5, "grounding": {"claims": [1, {"claim": {}}]}}
     )
-    assert "1 runs with 2 steps added" in bring_in()
+    assert "1 run with 2 steps added" in bring_in()
     step = Step.objects.get(name="assess")
     assert (step.duration_ms, step.input_tokens, step.raw_output, step.agent_trace) == (None, None, "plain text", None)
     assert len(step.model.encode()) <= 200
@@ -293,8 +321,8 @@ def test_a_cell_that_no_database_takes_leaves_out_its_row_alone(
     other.step(run, step_name="good", raw_output="x" * 1_000)
     other.run(raw_payload="x" * 1_001)
     out = bring_in()
-    assert "1 steps left out: its raw_output is longer than 1,000 characters" in out
-    assert "1 runs left out: its raw_payload is longer than 1,000 characters" in out
+    assert "1 step left out: its raw_output is longer than 1,000 characters" in out
+    assert "1 run left out: its raw_payload is longer than 1,000 characters" in out
     assert Step.objects.get().name == "good"
 
 
