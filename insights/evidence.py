@@ -17,6 +17,7 @@ from runs.trust.percent import edge
 from runs.views.query import BadAddress, one_of, whole_number
 
 PAGE = 50
+MOST_BINS = 1_000  # as many as a service may have: nothing is drawn here
 NAMES = ("bucket", "bin", "width", "below", "least", "stage", "show", "before")
 SHOW = {"labelled": "All with a label", "wrong": "Wrong", "right": "Right", "unlabelled": "Not labelled yet"}
 _WHERE = {
@@ -81,7 +82,7 @@ class Row:
 
 def parse(query: QueryDict) -> Question:
     """Raises BadAddress naming the parameter that cannot be used and what it may be."""
-    width = width_of(query)
+    width = width_of(query, most=MOST_BINS)
     return Question(
         bucket=whole_number(query, "bucket"),
         bin=whole_number(query, "bin", high=binning.bins_of(width) - 1) if "bin" in query else None,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 
@@ -101,16 +100,16 @@ class History:
         return found
 
 
-def prompt_history(step: str, *, stage: Stage = "all") -> History:
+def prompt_history(step: str, *, stage: Stage = "all", bin_width: float, n_min: int) -> History:
     """The prompts of a step. Empty for a step that nothing is known of. Four queries."""
-    found = summaries(step=step, stage=stage, **_bins())
-    return _history(step, "prompt_hash", _registered_prompts(step), found)
+    found = summaries(step=step, stage=stage, bin_width=bin_width, n_min=n_min)
+    return _history(step, "prompt_hash", _registered_prompts(step), found, n_min)
 
 
-def agent_history(agent: str, *, stage: Stage = "all") -> History:
+def agent_history(agent: str, *, stage: Stage = "all", bin_width: float, n_min: int) -> History:
     """The versions an agent has reported. Empty for an agent that nothing is known of. Four queries."""
-    found = summaries(agent=agent, stage=stage, **_bins())
-    return _history(agent, "agent_version", _registered_agents(agent), found)
+    found = summaries(agent=agent, stage=stage, bin_width=bin_width, n_min=n_min)
+    return _history(agent, "agent_version", _registered_agents(agent), found, n_min)
 
 
 def record_of(found: Sequence[Summary]) -> Share:
@@ -123,19 +122,14 @@ def label_sum(summary: Summary) -> float:
     return sum(one.n * one.mean_label for one in summary.bins if one.mean_label is not None)
 
 
-def _bins() -> dict[str, Any]:
-    service = settings.SERVICE.calibration
-    return {"bin_width": service.bin_width, "n_min": service.n_min}
-
-
-def _history(of: str, part: Part, registered: "dict[str, dict[str, Any]]", found: list[Summary]) -> History:
+def _history(of: str, part: Part, registered: "dict[str, dict[str, Any]]", found: list[Summary], n_min: int) -> History:
     uses = use_of([one.bucket_id for one in found])
     buckets: defaultdict[str, list[Summary]] = defaultdict(list)
     for one in found:
         buckets[getattr(one.key, part)].append(one)
     values = {*registered, *buckets}
     versions = [_version(value, registered.get(value, {}), buckets[value], uses) for value in values]
-    return History(of, part, sorted(versions, key=_newest_first, reverse=True), settings.SERVICE.calibration.n_min)
+    return History(of, part, sorted(versions, key=_newest_first, reverse=True), n_min)
 
 
 def _version(value: str, row: "dict[str, Any]", found: list[Summary], uses: dict[int, Use]) -> Version:

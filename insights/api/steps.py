@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from calibration.flags import Flag
-from calibration.summary import SHOWN, Stage
+from calibration.summary import Stage
+from insights.api.counting import STAGE, stage_of
 from insights.measures import Share
 from insights.overview import Record, StepRecord, step_records
 from insights.recent import ANSWERS, latest_of, newest_buckets, newest_samples
@@ -23,7 +24,6 @@ from runs.models import Role, Step
 
 PAGE, PAGE_MAX = 50, 200
 FLAG = ("direction", "lo", "hi", "n", "mean_confidence", "accuracy", "supported", "sentence")
-_STAGE = OpenApiParameter("stage", str, enum=list(SHOWN), description="all if absent.")
 
 
 class ShareBody(serializers.Serializer[Any]):
@@ -105,7 +105,7 @@ class StepList(APIView):
     @extend_schema(
         operation_id="list_steps",
         parameters=[
-            _STAGE,
+            STAGE,
             OpenApiParameter("agent", description="executor:name"),
             OpenApiParameter("after", description="The `next` of the page before."),
             OpenApiParameter("limit", int, default=PAGE, description=f"1 to {PAGE_MAX}"),
@@ -117,7 +117,7 @@ class StepList(APIView):
         query = request.GET
         limit = parameters.number(query, "limit", default=PAGE, low=1, high=PAGE_MAX)
         agent, after = parameters.text(query, "agent"), parameters.text(query, "after")
-        stage = _stage(query)
+        stage = stage_of(query)
         every = narrowed(step_standings(**_counting(stage)), agent=agent or "")
         found = sorted((step for step in every if after is None or step.name > after), key=lambda step: step.name)
         shown, following = found[:limit], found[limit - 1].name if len(found) > limit else None
@@ -132,12 +132,12 @@ class StepDetail(APIView):
 
     @extend_schema(
         operation_id="get_step",
-        parameters=[_STAGE],
+        parameters=[STAGE],
         responses={200: StepDetailBody, 400: ErrorBody, 404: ErrorBody},
     )
     @parameters.takes("stage")
     def get(self, request: Request, name: str) -> Response:
-        stage = _stage(request.GET)
+        stage = stage_of(request.GET)
         buckets = newest_buckets(name) if "\x00" not in name else []
         if not buckets and ("\x00" in name or not Step.objects.filter(name=name).exists()):
             raise NotFound(f"No step called {name[:200]} has run.")
@@ -152,10 +152,6 @@ class StepDetail(APIView):
             "said_against_shown": _said_shown(compare(answers_of(recent))),
         }
         return Response(body)
-
-
-def _stage(query: Any) -> Stage:
-    return parameters.choice(query, "stage", list(SHOWN)) or "all"  # type: ignore[return-value]
 
 
 def _counting(stage: Stage) -> dict[str, Any]:

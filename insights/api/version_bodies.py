@@ -23,10 +23,12 @@ class TextBody(serializers.Serializer[Any]):
 class VersionBody(serializers.Serializer[Any]):
     first_seen = serializers.DateTimeField(allow_null=True)
     last_seen = serializers.DateTimeField(allow_null=True)
-    run_count = serializers.IntegerField(
-        help_text="Answers that told a confidence, replays too; counted up to 10,000 for each bucket."
+    answer_count = serializers.IntegerField(
+        help_text="Answers that told a confidence, replays and both stages too; up to 10,000 for each bucket."
     )
-    labelled_count = serializers.IntegerField(help_text="Of them, how many have a label; replays are not counted.")
+    labelled_count = serializers.IntegerField(
+        help_text="Of them, how many have a label, in the stage asked for; replays are not counted."
+    )
     accuracy = serializers.FloatField(allow_null=True, help_text="Mean label; null without any.")
     interval = serializers.ListField(child=serializers.FloatField(), allow_null=True, help_text="95 % of it: [lo, hi].")
     calibration = BucketBody(many=True, help_text="The buckets with this version, as in /steps/{name}/calibration.")
@@ -109,7 +111,7 @@ def version_body(version: Version) -> dict[str, Any]:
     return {
         "first_seen": version.use.first,
         "last_seen": version.use.last,
-        "run_count": version.use.times,
+        "answer_count": version.use.times,
         "labelled_count": version.labelled,
         "accuracy": record.value,
         "interval": record.interval and list(record.interval),

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from insights.api import counting
 from insights.api import version_bodies as bodies
 from insights.histories import History, UnknownVersion, Version, agent_history, prompt_history
 from insights.version_texts import Text, agent_texts, changes, prompt_texts, texts_of_agent, texts_of_prompt
@@ -21,6 +22,7 @@ LIMIT, LIMIT_MAX = 20, 50
 BIGGEST = 1_000_000
 NAMES = {"Template": "template", "Soul": "soul", "Configuration": "config"}
 PARAMETERS = [
+    *counting.PARAMETERS,
     OpenApiParameter("version", str, description="The version to compare; the newest if absent, empty: unreported."),
     OpenApiParameter("against", str, description="What to hold it against; the one before it if absent."),
     OpenApiParameter("limit", int, default=LIMIT, description=f"Versions listed: 1 to {LIMIT_MAX}."),
@@ -41,7 +43,7 @@ class StepVersions(APIView):
     @parameters.takes(*(parameter.name for parameter in PARAMETERS))
     def get(self, request: Request, name: str) -> Response:
         listed = _listed(request.GET)
-        history = prompt_history(name) if "\x00" not in name else None
+        history = prompt_history(name, **counting.counting_of(request.GET)) if "\x00" not in name else None
         if history is None or not (history.versions or Step.objects.filter(name=name).exists()):
             raise NotFound(f"No step called {name[:200]} has run.")
         shown = history.versions[listed]
@@ -72,7 +74,7 @@ class AgentVersions(APIView):
     @parameters.takes(*(parameter.name for parameter in PARAMETERS))
     def get(self, request: Request, name: str) -> Response:
         listed = _listed(request.GET)
-        history = agent_history(name) if "\x00" not in name else None
+        history = agent_history(name, **counting.counting_of(request.GET)) if "\x00" not in name else None
         if history is None or not history.versions:
             raise NotFound(f"No agent called {name[:200]} has answered.")
         shown = history.versions[listed]

@@ -10,8 +10,9 @@ from calibration.bins import Bin
 from calibration.flags import Flag
 from calibration.intervals import Interval
 from calibration.summary import Summary
+from insights import query
 from insights import strip as drawing
-from insights.query import query_string
+from insights.query import drawn_width, query_string
 from insights.strip import CELL, TALL, Cell, Kind
 from runs.trust.percent import edge
 
@@ -48,7 +49,7 @@ def evidence_url(summary: Summary, stage: str = "") -> str:
     asked = query_string(
         bucket=summary.bucket_id,
         stage="" if stage == "all" else stage,
-        width=None if width == settings.SERVICE.calibration.bin_width else width,
+        width=None if width == drawn_width() else width,
     )
     return f"{reverse('ui-insights-samples')}?{asked}"
 
@@ -68,6 +69,10 @@ def bin_mark(kind: Kind) -> SafeString:
 def legend() -> list[tuple[Kind, str]]:
     """Every kind of cell with its meaning."""
     return list(drawing.MEANING.items())
+
+
+# What the bins drawn are not, where that is so.
+register.simple_tag(query.width_note)
 
 
 @register.filter

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET
 from insights.agents import agent_names, agents
 from insights.bucket_use import recency
 from insights.histories import agent_history, record_of
+from insights.query import counting
 from insights.version_texts import agent_texts
 from insights.views import version_page
 from insights.views.page import insights_page
@@ -42,7 +43,7 @@ def agent_list(request: HttpRequest) -> HttpResponse:
 @parameters()
 def steps(request: HttpRequest, name: str) -> HttpResponse:
     """The steps an agent runs in, each with its record."""
-    history = agent_history(name)
+    history = agent_history(name, **counting())
     if not history.versions:
         raise Http404
     records = sorted(
@@ -65,7 +66,7 @@ def steps(request: HttpRequest, name: str) -> HttpResponse:
 @parameters(*version_page.NAMES)
 def versions(request: HttpRequest, name: str) -> HttpResponse:
     """What changed in an agent's soul and configuration, and whether it helped."""
-    history = agent_history(name)
+    history = agent_history(name, **counting())
     if not history.versions and "version" not in request.GET:
         raise Http404
     context = version_page.history_context(request, history, lambda value: agent_texts(name, value), name="agent")

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_GET
 from insights import periods
 from insights.outcomes import Outcomes, outcomes
 from insights.overview import step_records
+from insights.query import counting
 from insights.standings import step_standings
 from insights.waiting import waiting
 from runs.access.roles import role_required
@@ -62,18 +62,17 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _calibration() -> dict[str, Any]:
     """The steps that are farthest off what they claim, each with the record that shows it."""
-    service = settings.SERVICE.calibration
-    counting: dict[str, Any] = {"stage": "all", "bin_width": service.bin_width, "n_min": service.n_min}
-    every = step_standings(**counting)
+    counted = counting()
+    every = step_standings(**counted)
     flagged = [(step.name, step.flagged) for step in every if step.flagged]
     shown = flagged[:MISCALIBRATED]
-    found = step_records(**counting, bucket_ids=[one.bucket_id for _, one in shown]) if shown else []
+    found = step_records(**counted, bucket_ids=[one.bucket_id for _, one in shown]) if shown else []
     records = {step.name: step.records[0] for step in found}
     return {
         "rows": [{"step": name, "in_use": one.in_use, "record": records[name]} for name, one in shown],
         "more": len(flagged) - MISCALIBRATED,
         "validated": any(step.validated for step in every),
-        "n_min": service.n_min,
+        "n_min": counted["n_min"],
     }
 
 

@@ -1,16 +1,15 @@
 """Is 90 % really 90 %? Every step, the most miscalibrated first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from insights import standings
 from insights.overview import step_records
-from insights.query import query_string, stage_of
+from insights.query import Counting, counting, query_string, stage_of
 from insights.views.page import insights_page
 from runs.access.roles import role_required
 from runs.models import Role
@@ -27,9 +26,8 @@ RECORDS = 2  # of each step; its own page has them all
 def steps(request: HttpRequest) -> HttpResponse:
     query = request.GET
     stage = stage_of(query)
-    service = settings.SERVICE.calibration
-    counting: dict[str, Any] = {"stage": stage, "bin_width": service.bin_width, "n_min": service.n_min}
-    every = standings.step_standings(**counting)
+    counted = counting(stage)
+    every = standings.step_standings(**counted)
     agents = sorted({one.agent for step in every for one in step.buckets})
     chosen = {
         "stage": query.get("stage", ""),
@@ -43,7 +41,7 @@ def steps(request: HttpRequest) -> HttpResponse:
     kept = {name: value for name, value in chosen.items() if value}
     context = {
         "now": timezone.now(),
-        "steps": _shown(shown, counting),
+        "steps": _shown(shown, counted),
         "any": bool(every),
         "found": len(found),
         "flagged": sum(step.flagged is not None for step in found),
@@ -52,15 +50,15 @@ def steps(request: HttpRequest) -> HttpResponse:
         "kept": query_string(stage=chosen["stage"]),
         "newer": query_string(**kept, page=number - 1) if number > 1 else None,
         "older": query_string(**kept, page=number + 1) if len(found) > number * PAGE else None,
-        "n_min": service.n_min,
+        "n_min": counted["n_min"],
     }  # fmt: skip
     return insights_page(request, "insights/steps.html", context)
 
 
-def _shown(steps: Sequence[standings.StepStanding], counting: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _shown(steps: Sequence[standings.StepStanding], counted: Counting) -> list[dict[str, Any]]:
     """Each step with the records of its first few buckets."""
     ids = [one.bucket_id for step in steps for one in step.buckets[:RECORDS]]
-    found = {step.name: step for step in step_records(**counting, bucket_ids=ids)}
+    found = {step.name: step for step in step_records(**counted, bucket_ids=ids)}
     return [{"standing": step, "step": found[step.name], "more": len(step.buckets) - RECORDS} for step in steps]
 
 

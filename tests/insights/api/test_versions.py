@@ -29,14 +29,39 @@ def test_versions_come_newest_first_with_what_was_measured(client):
     body = get(client, PROMPTS)
     assert (body["step_name"], body["total"]) == (STEP, 2)
     new, old = body["versions"]
-    assert (new["prompt_hash"], new["run_count"], new["labelled_count"], new["accuracy"]) == ("bbb", 30, 30, 0.9)
-    assert (old["prompt_hash"], old["run_count"], old["labelled_count"], old["accuracy"]) == ("aaa", 31, 30, 0.5)
+    assert (new["prompt_hash"], new["answer_count"], new["labelled_count"], new["accuracy"]) == ("bbb", 30, 30, 0.9)
+    assert (old["prompt_hash"], old["answer_count"], old["labelled_count"], old["accuracy"]) == ("aaa", 31, 30, 0.5)
     # Wilson for 15 of 30, by hand: centre .5, half width 1.95996 * sqrt(.25/30 + 1.95996²/3600) / (1 + 1.95996²/30)
     assert old["interval"] == pytest.approx([0.3315, 0.6685], abs=1e-4)
     assert old["template"] == {"text": "Look at the last 10 minutes.", "chars": 28}
     assert old["first_seen"] == "2026-07-01T12:00:00Z"
     (bucket,) = old["calibration"]
     assert (bucket["agent"], bucket["total_n"], len(bucket["bins"])) == (AGENT, 30, 10)
+
+
+def test_stage_width_and_n_min_are_those_of_calibration(client):
+    edited()
+    answers(key(prompt_hash="bbb"), right=0, wrong=2, stage="testing")
+    new, _ = get(client, f"{PROMPTS}?bin_width=0.25&n_min=30&stage=production")["versions"]
+    assert (new["labelled_count"], new["answer_count"], new["accuracy"]) == (30, 32, 0.9)
+    (bucket,) = new["calibration"]
+    assert ([one["hi"] for one in bucket["bins"]], bucket["total_n"]) == ([0.25, 0.5, 0.75, 1.0], 30)
+    assert [one["validated"] for one in bucket["bins"]] == [False, False, False, True]
+    (testing,) = get(client, f"{PROMPTS}?n_min=3&stage=testing&limit=1")["versions"][0]["calibration"]
+    assert (testing["total_n"], any(one["validated"] for one in testing["bins"])) == (2, False)
+
+
+@pytest.mark.parametrize("path", [PROMPTS, AGENTS])
+@pytest.mark.parametrize("query", ["bin_width=0.3", "bin_width=x", "n_min=0", "stage=both"])
+def test_what_calibration_refuses_is_refused_here(client, path, query):
+    agent("v1", days_ago=3)
+    edited()
+    assert query.partition("=")[0] in str(get(client, f"{path}?{query}", 400))
+
+
+def test_enough_labels_to_compare_are_as_many_as_are_asked_for(client):
+    edited()
+    assert get(client, f"{PROMPTS}?n_min=31")["comparison"]["verdict"] == "too few"
 
 
 def test_the_newest_is_compared_with_the_one_before(client):

@@ -82,7 +82,7 @@ def test_one_step_alone(viewer: Client) -> None:
     twice("cc cc", step="a")
     twice("ci", step="b")
     assert "<b>100%</b> of the 2 answers" in html(viewer, f"{PAGE}?step=a")
-    assert "<b>0%</b> of the 1 answers" in html(viewer, f"{PAGE}?step=b")
+    assert "<b>0%</b> of the 1 answer" in html(viewer, f"{PAGE}?step=b")
 
 
 def test_only_the_newest_marks_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

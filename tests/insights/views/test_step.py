@@ -68,6 +68,24 @@ def test_many_versions_open_on_demand_and_the_chosen_one_stands_above_the_charts
     assert "Further versions" not in html(viewer, "/ui/insights/steps/other")
 
 
+def test_a_long_list_of_versions_is_read_page_by_page(viewer: Client) -> None:
+    for number in range(60):
+        answer(key(agent_version=f"v{number:02}"), at=NOW + dt.timedelta(minutes=number))
+
+    def shown(query: str) -> set[str]:
+        return set(re.findall(r">agent (v\d\d)<", html(viewer, f"{PAGE}{query}")))
+
+    first, second, third = (shown(f"?page={page}") for page in (1, 2, 3))
+    assert first == {f"v{number:02}" for number in range(35, 60)}
+    # The record in the charts, the newest, stands above on every page.
+    assert second == {"v59", *(f"v{number:02}" for number in range(10, 35))}
+    assert third == {"v59", *(f"v{number:02}" for number in range(10))}
+    text = html(viewer, f"{PAGE}?page=2")
+    assert "the page lists 26 to 50 of 60, the newest first" in text
+    assert ('href="?#further"' in text, 'href="?page=3#further"' in text) == (True, True)
+    assert "It has no more versions." in html(viewer, f"{PAGE}?page=9")
+
+
 def test_the_version_in_use_is_shown_and_any_other_can_be(viewer: Client) -> None:
     olga = factories.user()
     answers("cccc", 0.9, by=olga, bucket=key(prompt_hash="old"), at=NOW - dt.timedelta(days=9))
@@ -189,7 +207,7 @@ def test_without_grounding_there_is_no_comparison(viewer: Client) -> None:
     ("query", "told"),
     [
         ("width=0.3", "must divide 1 exactly"),
-        ("width=0.001", "width must be at least 0.01"),
+        ("width=0.001", "width must be at least 0.04"),
         ("width=x", "must divide 1 exactly"),
         ("width=1e-999999999", "must divide 1 exactly"),
         ("width=inf", "must divide 1 exactly"),
@@ -210,7 +228,7 @@ def test_a_step_whose_run_is_not_kept_here_is_shown_all_the_same(viewer: Client)
         id=uuid.uuid4(), bucket_id=bucket_id(key()), group=uuid.uuid4(), stage="production", confidence=0.9,
         observed_at=NOW, check_failed=True,
     )  # fmt: skip
-    assert "1 of 1 labels come from failed checks" in html(viewer, PAGE)
+    assert "1 of 1 label comes from failed checks" in html(viewer, PAGE)
 
 
 def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_queries: Any) -> None:

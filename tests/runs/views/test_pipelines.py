@@ -168,7 +168,7 @@ def test_a_payload_has_the_same_limit_as_everywhere(operator: Client, startable:
     service(limits={"payload_bytes": 1_000})
     response = operator.post("/ui/pipelines/p/run", {"payload": '{"summary": "%s"}' % ("x" * 1_000)})
     assert response.status_code == 400
-    assert "larger than 1000 bytes" in response.content.decode()
+    assert "larger than 1,000 bytes" in response.content.decode()
     assert not Run.objects.exists()
 
 
