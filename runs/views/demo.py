@@ -40,7 +40,9 @@ def remove(request: HttpRequest) -> HttpResponse:
 @require_GET
 @parameters()
 def state(request: HttpRequest) -> HttpResponse:
-    """How far the demo has come; once it is whole, the page around it is made anew."""
+    """How far the demo has come, as a part of the overview; once it is whole, the page around it is made anew."""
+    if not request.headers.get("HX-Request"):
+        return redirect("ui-home")
     found = progress()
     if found is None or found.is_whole:
         return HttpResponseClientRefresh()

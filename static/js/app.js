@@ -58,7 +58,7 @@
       if (dialog) { event.preventDefault(); dialog.showModal(); }
     }
     const closer = event.target.closest("[data-closes]");
-    if (closer) closer.closest("dialog").close();
+    if (closer) { event.preventDefault(); closer.closest("dialog").close(); }
     if (event.target instanceof HTMLDialogElement) event.target.close();
   });
 
@@ -130,7 +130,7 @@
     }, Number(element.dataset.every) * 1000);
   }
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) return;
+    if (document.hidden || document.querySelector("dialog[open]")) return;
     for (const element of document.querySelectorAll("[data-every]")) htmx.trigger(element, "refresh");
   });
 

@@ -202,7 +202,77 @@ def test_the_button_asks_for_it_and_the_page_says_how_far_it_is(monkeypatch: pyt
     assert "0 of 240 runs" in client.get("/ui/demo", headers={"HX-Request": "true"}).content.decode()
     gone = client.post("/ui/demo/remove", follow=True).content.decode()
     assert "The demo is gone" in gone
-    assert client.get("/ui/demo").headers["HX-Refresh"] == "true"
+    assert client.get("/ui/demo", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+
+
+def test_the_state_opened_by_hand_leads_to_the_page_it_is_part_of() -> None:
+    client = Client()
+    client.force_login(factories.user("olga"))
+    assert client.get("/ui/demo").headers["Location"] == "/ui/"
+
+
+def test_the_question_before_removing_stands_outside_of_what_is_swapped() -> None:
+    pipelines.stored(now=timezone.now())
+    client = Client()
+    client.force_login(factories.user("olga", role="operator"))
+    whole = client.get("/ui/").content.decode()
+    part = client.get("/ui/demo", headers={"HX-Request": "true"}).content.decode()
+    assert ('<dialog id="demo-remove"' in whole, "<dialog" in part) == (True, False)
+    # The one form that removes is in the question; the buttons only open it.
+    assert whole.count('action="/ui/demo/remove"') == 1
+    assert (whole.count('href="#demo-remove"'), part.count('href="#demo-remove"')) == (1, 1)
+    client.force_login(factories.user("vera"))
+    assert "demo-remove" not in client.get("/ui/").content.decode()
+
+
+def test_beside_runs_of_ones_own_it_leads_to_its_runs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "cases", lambda *, now: iter([next(story.cases(now=now))]))
+    making.make(now=timezone.now())
+    own = factories.run(team="demo", source="webhook")
+    client = Client()
+    client.force_login(factories.user("walt"))
+    assert 'href="/ui/runs?source=demo"' in client.get("/ui/").content.decode()
+    listed = client.get("/ui/runs?source=demo").content.decode()
+    assert (str(demo_runs().get().id) in listed, str(own.id) in listed) == (True, False)
+
+
+class Operator(io.StringIO):
+    """A terminal at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"), [("y\n", 0), ("Yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1), ("yesterday\n", 1)]
+)
+def test_the_command_asks_before_it_removes(monkeypatch: pytest.MonkeyPatch, typed: str, kept: int) -> None:
+    monkeypatch.setattr(making, "cases", lambda *, now: iter([next(story.cases(now=now))]))
+    making.make(now=timezone.now())
+    monkeypatch.setattr("sys.stdin", Operator(typed))
+    told = io.StringIO()
+    if kept:
+        with pytest.raises(CommandError, match="Nothing was removed"):
+            call_command("demo", "--remove", stdout=told)
+    else:
+        call_command("demo", "--remove", stdout=told)
+        assert "1 run of the demo removed." in told.getvalue()
+    assert "1 run of the demo, with their marks, records and versions, go for good." in told.getvalue()
+    assert demo_runs().count() == kept
+
+
+def test_where_nobody_can_be_asked_the_command_wants_to_be_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    call_command("demo", "--remove")
+    assert "There is no demo." in capsys.readouterr().out
+    pipelines.stored(now=timezone.now())
+    with pytest.raises(CommandError, match="add --yes"):
+        call_command("demo", "--remove")
+    assert pipelines.is_wanted()
+    call_command("demo", "--remove", "--yes")
+    assert not pipelines.is_wanted()
+    with pytest.raises(CommandError, match="--yes goes with --remove"):
+        call_command("demo", "--yes")
 
 
 def test_it_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
