@@ -8,11 +8,11 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from calibration import labels
 from calibration.holds import hold_rows
-from calibration.models import Sample, Via
+from calibration.models import Mark, Sample, Via
 from calibration.plurals import plural
 from runs.marking.filters import QueueFilters
 from runs.marking.holds import for_person, not_held
@@ -34,6 +34,15 @@ class Selection:
     is_all: bool
     digest: str
     until: datetime
+
+
+@dataclass(frozen=True)
+class Marked:
+    """How many steps were marked at once, and the ids of the first and the last of the marks; others lie between."""
+
+    count: int
+    first: int
+    last: int
 
 
 class SelectionChanged(Exception):
@@ -59,8 +68,8 @@ def confirm(
     note: str = "",
     was_blind: bool | None,
     now: datetime,
-) -> int:
-    """Mark exactly the steps that were asked about; their number. All of them or none.
+) -> Marked:
+    """Mark exactly the steps that were asked about, all of them or none; each mark can be undone by itself later.
 
     Raises SelectionChanged, or ValueError for an unknown outcome.
     """
@@ -73,11 +82,23 @@ def confirm(
         still = _ids(matching)  # what came back since the first look is not locked, and so not marked
         if _selection(still, until).digest != digest or held != set(still[:LIMIT]):
             raise SelectionChanged(_selection(_ids(_matching(filters, by, until=now, now=now)), now))
-        labels.mark_samples(
+        made = labels.mark_samples(
             sample_ids=held, by=by, outcome=outcome, note=note, was_blind=was_blind, via=Via.BULK, now=now
         )
         settle(held)
-    return len(held)
+    ids_made = [mark.pk for mark in made]
+    return Marked(len(held), min(ids_made, default=0), max(ids_made, default=0))
+
+
+def made_at_once(*, first: int, last: int, by: User) -> QuerySet[Mark]:
+    """The marks of one go of ``by``, undone ones too, in order; none where ``first`` is not theirs."""
+    start = Mark.objects.filter(pk=first, via=Via.BULK).first()
+    if start is None or start.by_id != by.pk:
+        return Mark.objects.none()
+    # By their ids, which are bounded: through the index of markers it would be all that this person ever marked.
+    maker = F("by_id") + 0
+    found = Mark.objects.filter(pk__gte=first, pk__lte=last, via=Via.BULK, made_at=start.made_at)
+    return found.alias(maker=maker).filter(maker=by.pk).order_by("pk")
 
 
 def _matching(filters: QueueFilters, by: User, *, until: datetime, now: datetime) -> QuerySet[QueueItem]:

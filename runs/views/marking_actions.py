@@ -99,7 +99,8 @@ def undo(request: HttpRequest, *, asked: Asked) -> HttpResponse:
         marks.undo(mark_id=found.id, by=asked.by, now=timezone.now())
     except CannotUndo:  # taken back or replaced already, in another window or by a second press of the key
         return here
-    marking_trail.count(request.session, -1)
+    if found.via == Via.QUEUE:  # the only ones that were counted
+        marking_trail.count(request.session, -1)
     messages.info(request, "Your mark is taken back.")
     return here
 

@@ -3,7 +3,6 @@
 import datetime as dt
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,13 +12,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from calibration.models import Outcome
-from calibration.plurals import plural
 from runs.access.preferences import preference_of
 from runs.access.roles import role_required
 from runs.marking import bulk as service
 from runs.marking.bulk import LIMIT, Selection, SelectionChanged
 from runs.models import Role
 from runs.moments import utc
+from runs.views import marking_made, marking_trail
 from runs.views.mark_form import said_in
 from runs.views.marking_focus import TELLING
 from runs.views.marking_query import PARAMETERS, Asked, asked
@@ -42,7 +41,7 @@ def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
     until = _moment(request.POST.get("until", ""))
     outcome, note = said_in(request)
     try:
-        count = service.confirm(
+        marked = service.confirm(
             asked.filters,
             digest=request.POST.get("digest", ""),
             until=until,
@@ -54,8 +53,9 @@ def bulk(request: HttpRequest, *, asked: Asked) -> HttpResponse:
         )
     except SelectionChanged as changed:
         return _ask(request, asked, changed.now, changed=True)
-    messages.success(request, f"{plural(count, 'step')} marked {Outcome(outcome).label.lower()}.")
-    return redirect(asked.address("ui-marking-queue"))
+    here = marking_made.address(asked, marked)
+    marking_trail.remember_bulk(request.session, here)
+    return redirect(here)
 
 
 def _ask(request: HttpRequest, asked: Asked, selection: Selection, *, changed: bool = False) -> HttpResponse:

@@ -16,6 +16,7 @@ from runs.marking import groups, offers
 from runs.marking.groups import Groups
 from runs.models import QueueItem, Role
 from runs.models.run import STAGES
+from runs.views import marking_trail
 from runs.views.marking_query import ORDERS, PARAMETERS, Asked, asked, read_after
 from runs.views.page import page
 from runs.views.query import parameters
@@ -44,6 +45,7 @@ def queue(request: HttpRequest, *, asked: Asked) -> HttpResponse:
         "remaining": offers.remaining(filters, asked.by, now),
         "items": _items(filters, now) if filters.step else [],
         "blind": blind,
+        "marked_at_once": marking_trail.last_bulk(request.session),
         "tags_hidden": blind and filters.label not in queue_filters.LABELS,
         "labels": queue_filters.LABELS,
         "choices": _choices(asked),

@@ -87,8 +87,18 @@ def marked(session: SessionBase) -> int:
     return int(_read(session)["marked"])
 
 
+def remember_bulk(session: SessionBase, address: str) -> None:
+    """Remember the page of what was last marked at once."""
+    _write(session, bulk=address)
+
+
+def last_bulk(session: SessionBase) -> str:
+    """The address of that page; "" where nothing was in this session."""
+    return str(_read(session)["bulk"])
+
+
 def _read(session: SessionBase) -> dict[str, Any]:
-    return {"trail": [], "seen": [], "marked": 0, **session.get(_KEY, {})}
+    return {"trail": [], "seen": [], "marked": 0, "bulk": "", **session.get(_KEY, {})}
 
 
 def _write(session: SessionBase, **changes: Any) -> None:

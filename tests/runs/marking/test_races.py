@@ -96,11 +96,8 @@ def test_a_bulk_mark_and_a_colleague_at_the_same_step_never_both_believe_they_ha
 
         def all_of_them(asked=asked, outcome=outcome):
             try:
-                outcome.append(
-                    bulk.confirm(
-                        ALL, digest=asked.digest, until=asked.until, by=anna, outcome="correct", was_blind=True, now=NOW
-                    )
-                )
+                given = {"digest": asked.digest, "until": asked.until, "outcome": "correct"}
+                outcome.append(bulk.confirm(ALL, **given, by=anna, was_blind=True, now=NOW).count)
             except bulk.SelectionChanged as changed:
                 outcome.append(changed.now.count)
 

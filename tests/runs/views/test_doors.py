@@ -23,7 +23,7 @@ WRITES = {
 MARKERS = {
     "ui-marking-begin", "ui-marking-done", "ui-marking-undo", "ui-marking-blind", "ui-marking-bulk", "ui-marking-step",
     "ui-marking-mark", "ui-marking-skip", "ui-marking-next", "ui-marking-reveal", "ui-marking-trace",
-    "ui-marking-text",
+    "ui-marking-text", "ui-marking-made", "ui-marking-take-back",
 }  # fmt: skip
 OWN = {"ui-settings"}  # what anybody who signs in may set for themselves
 VALUES: dict[str, Any] = {

@@ -119,7 +119,7 @@ def test_a_selection_is_marked_at_once_after_asking_with_its_number(anna: Client
     waiting("assess")
     assert "Mark all 3 steps at once?" in text_of(anna.get(f"{QUEUE}/bulk?step=pay"))
     response = anna.post(f"{QUEUE}/bulk?step=pay", {**ask(anna, "step=pay"), "outcome": "incorrect"}, follow=True)
-    assert "3 steps marked incorrect." in text_of(response)
+    assert "3 steps marked incorrect" in text_of(response)
     assert list(QueueItem.objects.values_list("name", flat=True)) == ["assess"]
     assert set(Mark.objects.values_list("via", "was_blind")) == {("bulk", None)}
 
