@@ -51,12 +51,17 @@ def change(
     values: Mapping[str, Any],
     where: Mapping[str, Any],
     *,
+    add: Mapping[str, int] | None = None,
     otherwise: Callable[[], None] | None = None,
 ) -> Statement:
-    """``UPDATE ... SET values WHERE all of where``, by attribute names; ``otherwise`` is called when that is no row."""
+    """``UPDATE ... SET values, column = column + add WHERE all of where``, by attribute names.
+
+    ``otherwise`` is called when that is no row.
+    """
     adapt = dict(_columns(model, connection.vendor))
-    sql = _update_sql(model, connection.vendor, tuple(values), tuple(where))
-    return Statement(sql, [adapt[name](value) for given in (values, where) for name, value in given.items()], otherwise)
+    sql = _update_sql(model, connection.vendor, tuple(values), tuple(add or ()), tuple(where))
+    parts = (values, add or {}, where)
+    return Statement(sql, [adapt[name](value) for given in parts for name, value in given.items()], otherwise)
 
 
 def bound(model: type[models.Model], **values: Any) -> list[Any]:
@@ -103,8 +108,11 @@ def _insert_head(model: type[models.Model], vendor: str) -> str:
 
 
 @cache
-def _update_sql(model: type[models.Model], vendor: str, values: tuple[str, ...], where: tuple[str, ...]) -> str:
-    changes = ", ".join(f"{_quoted(model, name)} = %s" for name in values)
+def _update_sql(
+    model: type[models.Model], vendor: str, values: tuple[str, ...], add: tuple[str, ...], where: tuple[str, ...]
+) -> str:
+    added = (f"{(column := _quoted(model, name))} = {column} + %s" for name in add)
+    changes = ", ".join([*(f"{_quoted(model, name)} = %s" for name in values), *added])
     conditions = " AND ".join(f"{_quoted(model, name)} = %s" for name in where)
     return f"UPDATE {connection.ops.quote_name(model._meta.db_table)} SET {changes} WHERE {conditions}"  # noqa: S608
 
@@ -133,6 +141,8 @@ def _adapter(field: models.Field[Any, Any], vendor: str) -> Adapt:
     if isinstance(target, models.DateTimeField):
         # The rows of one transaction share their times.
         return lru_cache(maxsize=64)(ops.adapt_datetimefield_value)
+    if isinstance(target, models.DateField):
+        return ops.adapt_datefield_value
     if isinstance(target, models.TextField | models.CharField):
         return str  # members of TextChoices are bound as the text they stand for
     return lambda value: value

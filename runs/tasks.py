@@ -6,6 +6,7 @@ from contextlib import suppress
 from celery import shared_task
 from django.utils import timezone
 
+from runs import books
 from runs.demo.alone import AlreadyAtIt
 from runs.demo.making import make
 from runs.demo.pipelines import is_wanted
@@ -26,6 +27,7 @@ def sweep() -> None:
     sweeper.sweep()
     overdue.settle(now=timezone.now())
     ticking.run_due(now=timezone.now())
+    books.fold()
 
 
 @shared_task

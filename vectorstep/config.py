@@ -5,6 +5,8 @@ Code below the project floor reads it as ``django.conf.settings.SERVICE``.
 
 import os
 from collections.abc import Mapping
+from decimal import Decimal
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from calibration.binning import bins_of
-from runs import redaction
+from runs import pricing, redaction
 from runs.variables import NotSet, expanded
 from vectorstep.env import BadEnvironment
 
@@ -87,6 +89,24 @@ class Marking(Section):
     hold_minutes: float = Field(10.0, gt=0, le=A_WEEK)
 
 
+Dollars = Annotated[Decimal, Field(ge=0, le=10_000, decimal_places=6)]
+
+
+class PriceMatch(Section):
+    """``model``: how the names of the models begin that the price is for; "" is every model of the provider."""
+
+    provider: str
+    model: str
+
+
+class Price(Section):
+    """Dollars for a million tokens."""
+
+    match: PriceMatch
+    input_per_mtok: Dollars
+    output_per_mtok: Dollars
+
+
 class Service(Section):
     calibration: Calibration = Calibration()
     executors: Executors = Executors()
@@ -94,6 +114,27 @@ class Service(Section):
     dedup: Dedup = Dedup()
     outbound: Outbound = Outbound()
     marking: Marking = Marking()
+    prices: list[Price] = []
+
+    @field_validator("prices")
+    @classmethod
+    def one_price_each(cls, prices: list[Price]) -> list[Price]:
+        """Of two prices for the same names nobody could say which holds."""
+        seen = set()
+        for price in prices:
+            key = (price.match.provider, price.match.model)
+            if key in seen:
+                raise ValueError(f"two prices match provider {key[0]!r} and model {key[1]!r}")
+            seen.add(key)
+        return prices
+
+    @cached_property
+    def price_table(self) -> list[pricing.Price]:
+        """The prices as ``runs.pricing`` takes them."""
+        return [
+            pricing.Price(one.match.provider, one.match.model, one.input_per_mtok, one.output_per_mtok)
+            for one in self.prices
+        ]
 
 
 def _expand(value: Any, environ: Mapping[str, str]) -> Any:

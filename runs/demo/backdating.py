@@ -12,6 +12,8 @@ from django.db.models import DateTimeField, F, Model
 from django.db.models.expressions import CombinedExpression
 
 from calibration.models import Sample
+from calibration.statements import execute
+from runs import books
 from runs.models import Escalation, QueueItem, Run, RunEvent, Signal, Step
 
 _BELOW_TIME = (1 << 80) - 1
@@ -23,6 +25,10 @@ def backdate(*, run_id: uuid.UUID, to: datetime) -> uuid.UUID:
         run = Run.objects.select_for_update().get(id=run_id)
         back = run.triggered_at - to
         moved = _moved(run_id, back)
+        [(_, spent)] = books.spent_by([run_id])
+        execute(
+            books.bookings([(run.team, books.day_of(run.triggered_at), -spent), (run.team, books.day_of(to), spent)])
+        )
         steps = {step: _moved(step, back) for step in Step.objects.filter(run_id=run_id).values_list("id", flat=True)}
         Run.objects.filter(id=run_id).update(id=moved, **_earlier(Run, back))
         Step.objects.filter(run_id=run_id).update(run_id=moved, **_earlier(Step, back))

@@ -1,9 +1,12 @@
 """Taking the demo away again, whole, and nothing else."""
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import ProtectedError
 
 from calibration.removing import remove_groups, remove_records
+from calibration.statements import execute
+from runs import books
 from runs.demo import pipelines
 from runs.demo.alone import alone
 from runs.demo.marking import MARKERS
@@ -33,7 +36,10 @@ def remove() -> int:
         removed = 0
         while ids := list(demo_runs().values_list("id", flat=True)[:AT_ONCE]):
             remove_groups(ids)
-            demo_runs().filter(id__in=ids).delete()
+            with transaction.atomic():
+                gone = books.spent_by(ids)
+                execute(books.bookings((run.team, books.day_of(run.triggered_at), -spent) for run, spent in gone))
+                demo_runs().filter(id__in=ids).delete()
             removed += len(ids)
         remove_records(steps=names, agents=agents)
         PipelineVersion.objects.filter(digest__in=digests).delete()

@@ -8,6 +8,7 @@ from django.db.models import F
 
 from runs import events
 from runs.engine import parents, transactions
+from runs.engine.losing import lose
 from runs.engine.opening import withdraw
 from runs.models import Run, RunStatus, Step, StepStatus
 from runs.models.run import IN_FLIGHT
@@ -36,6 +37,14 @@ def cancel_because(reason: str, *, run_id: uuid.UUID, now: datetime) -> bool:
 def give_up(*, run_id: uuid.UUID, reason: str, now: datetime) -> bool:
     """End the run as failed because carrying it on breaks; False when it had ended already."""
     return _end(run_id, RunStatus.FAILED, StepStatus.FAILED, kind="run.ended", reason=reason, now=now)
+
+
+def abort_at_hand(reason: str, *, run_id: uuid.UUID, now: datetime) -> bool:
+    """End the run as aborted in the transaction at hand, which holds its row; False when it had ended already.
+
+    The runs its steps have started are left to ``end_children``, after the transaction.
+    """
+    return _close(run_id, RunStatus.ABORTED, StepStatus.ABORTED, kind="run.ended", reason=reason, now=now)
 
 
 def end_children(run_id: uuid.UUID, *, reason: str, now: datetime) -> None:
@@ -80,7 +89,9 @@ def _close(
     if not closed:
         return False
     withdraw(run_id, now=now)
-    Step.objects.filter(run_id=run_id, status__in=UNFINISHED).update(
+    unfinished = Step.objects.filter(run_id=run_id, status__in=UNFINISHED)
+    lose(unfinished, run_id)
+    unfinished.update(
         status=step_status, error=reason, completed_at=now, leased=False, lease=F("lease") + 1, wake_at=None
     )
     events.log(run_id, kind, reason, now=now, level="warning", data={"status": status})

@@ -1,19 +1,21 @@
 """The write transactions of the engine: finishing a step and beginning the next is one of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
-from calibration.statements import Statement
+from calibration.statements import Statement, execute
 from runs import events, rows
 from runs.engine import parents, transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
 from runs.models import Run, RunEvent, RunStatus
+from runs.spending import NOTHING, Spent
 from runs.storable import storable_reason
 
+NONE_ADDED: Mapping[str, int] = {}
 # How each rest of a run is told in its log.
 _REST = {
     "completed": "The run completed.",
@@ -40,23 +42,53 @@ def start(state: RunState, plan: Plan, *, now: datetime) -> None:
     _write(state, plan, [started, *_rest(state, plan, now)], [begun], now)
 
 
-def step(state: RunState, plan: Plan, writes: Sequence[Statement], told: Sequence[RunEvent], *, now: datetime) -> None:
+def step(
+    state: RunState,
+    plan: Plan,
+    writes: Sequence[Statement],
+    told: Sequence[RunEvent],
+    *,
+    spent: Spent = NOTHING,
+    now: datetime,
+) -> None:
     """Write a step under its lease (the ``writes``, which raise LeaseLost) together with what follows from it.
 
-    Raises NotOurs when something would follow and the run is not running any more.
+    ``spent`` is added to the run. Raises NotOurs when something would follow and the run is not running any more.
     """
     # The run before its step, as in ``closing``: the two never wait for each other.
-    held = _hold_running(state.run) if plan.rows and plan.end is None else []
-    _write(state, plan, [*held, *_rest(state, plan, now), *writes], told, now)
+    added = spent.of_run()
+    if plan.end is not None:
+        held = _rest(state, plan, now, added)
+    elif added:
+        held = [_while_running(state.run, {}, added)]
+    else:
+        held = _hold_running(state.run) if plan.rows else []
+    _write(state, plan, [*held, *writes], told, now)
 
 
-def alone(state: RunState, writes: Sequence[Statement], told: Sequence[RunEvent]) -> None:
+def alone(
+    state: RunState,
+    writes: Sequence[Statement],
+    told: Sequence[RunEvent],
+    *,
+    spent: Spent = NOTHING,
+    then: Callable[[], bool] = lambda: False,
+) -> bool:
     """Write a step under its lease when nothing follows from it in its run: a branch has ended, or a step waits.
 
+    ``spent`` is added to the run. ``then`` is called in the same transaction, and its answer is returned.
     Raises LeaseLost, and NotOurs when the run is not running any more.
     """
-    # The run before its steps here too, although nothing of it changes: cancelling takes them in that order.
-    transactions.write_all([*_hold_running(state.run), *writes, *rows.insertion(told)])
+    # The run before its steps here too: cancelling takes them in that order.
+    added = spent.of_run()
+    held = [_while_running(state.run, {}, added)] if added else _hold_running(state.run)
+    statements = [*held, *writes, *rows.insertion(told)]
+
+    def body() -> bool:
+        execute(statements)
+        return then()
+
+    return transactions.write(body)
 
 
 def resume(state: RunState, plan: Plan, *, now: datetime) -> None:
@@ -75,8 +107,8 @@ def _not_ours() -> None:
     raise NotOurs
 
 
-def _while_running(run: Run, values: Mapping[str, Any]) -> Statement:
-    return rows.change(Run, values, {"id": run.id, "status": RunStatus.RUNNING}, otherwise=_not_ours)
+def _while_running(run: Run, values: Mapping[str, Any], added: Mapping[str, int] = NONE_ADDED) -> Statement:
+    return rows.change(Run, values, {"id": run.id, "status": RunStatus.RUNNING}, add=added, otherwise=_not_ours)
 
 
 def _hold_running(run: Run) -> list[Statement]:
@@ -90,14 +122,14 @@ def _hold_running(run: Run) -> list[Statement]:
     return [Statement(sql, [run.id], otherwise=_not_ours)]
 
 
-def _rest(state: RunState, plan: Plan, now: datetime) -> list[Statement]:
-    """What brings the run to rest, if that is planned."""
+def _rest(state: RunState, plan: Plan, now: datetime, added: Mapping[str, int] = NONE_ADDED) -> list[Statement]:
+    """What brings the run to rest, if that is planned; ``added`` to what it has spent."""
     if plan.end is None:
         return []
     status = plan.end.status
     ended_at = None if status == "escalated" else now
     values = {"status": status, "reason": storable_reason(plan.reason), "completed_at": ended_at, "wake_at": None}
-    ended = [_while_running(state.run, values)]
+    ended = [_while_running(state.run, values, added)]
     return ended if ended_at is None else [*ended, *parents.waking(state.run.parent_step_id, now=now)]
 
 

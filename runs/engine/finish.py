@@ -4,22 +4,24 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from calibration import buckets
 from calibration.models import LabelSource
 from calibration.statements import Statement
-from runs import events, rows
-from runs.engine import branches, commit, gate, leases, loop, plan, sightings
+from runs import books, events, rows, spending
+from runs.engine import branches, commit, gate, leases, loop, overspent, plan, sightings
 from runs.engine.claimed import Claimed, onward
-from runs.engine.opening import opening
+from runs.engine.opening import opening, withdrawals
 from runs.engine.state import RunState
 from runs.engine.work import Work
 from runs.marking import items
 from runs.models import RunEvent, Step, StepStatus
+from runs.spending import NOTHING, Spent
 from runs.storable import storable_reason
 
-ANSWER_FIELDS = (*loop.PASS_FIELDS, "status", "iterations", "tries")
+ANSWER_FIELDS = (*loop.PASS_FIELDS, "status", "iterations", "tries", "retried")
 DECISION_FIELDS = (
     "status",
     "error",
@@ -29,6 +31,7 @@ DECISION_FIELDS = (
     "deterministic_passed",
     "combined_trust",
     "trust_report",
+    "cost_nanos",
     "completed_at",
     "leased",
     "wake_at",
@@ -91,10 +94,26 @@ def _finish(
     sightings.note(claimed.row, prepared.definition, now=now)
     # The answer too, unless it was kept before it was judged.
     fields = DECISION_FIELDS if prepared.answer_saved else tuple(dict.fromkeys((*ANSWER_FIELDS, *DECISION_FIELDS)))
+    spent = spending.of_step(claimed.row, prepared.signals, settings.SERVICE.price_table)
     also = [*rows.insertion(prepared.unsaved), *_sampling(claimed, verdict, now)]
+    also += books.booking(claimed.state.run, spent)
+    if claimed.row.executor == "pipeline":  # the runs it started are on their team's books already
+        spent += spending.of_children(claimed.row.id)
+    claimed.row.cost_nanos = spent.known_cost
     if status == StepStatus.ESCALATED:
         also += opening(claimed.row, prepared.definition, reason=reason, now=now)
-    return rest(claimed.state, claimed.row, claimed.lease, status, reason, fields=fields, also=also, told=told, now=now)
+    return rest(
+        claimed.state,
+        claimed.row,
+        claimed.lease,
+        status,
+        reason,
+        fields=fields,
+        also=also,
+        told=told,
+        spent=spent,
+        now=now,
+    )
 
 
 def rest(
@@ -107,23 +126,40 @@ def rest(
     fields: Sequence[str],
     also: Sequence[Statement],
     told: RunEvent,
+    spent: Spent = NOTHING,
     now: datetime,
 ) -> Claimed | Work | None:
     """Write that a step, a branch or a group has ended, with its ``fields`` and ``also``, and what follows from it.
 
-    Returns what the run goes on with. Raises LeaseLost or NotOurs.
+    ``spent`` is added to the run, which is aborted when that is over its budget. Returns what the run goes on with.
+    Raises LeaseLost or NotOurs.
     """
     row.status, row.completed_at, row.leased, row.wake_at = status, now, False, None
     writes = [leases.fenced(lease, **{name: getattr(row, name) for name in fields}), *also]
     if row.branch is not None:
-        commit.alone(state, [*writes, branches.one_less(row, now=now)], [told])
-        return branches.join_due(row)
+        return _branch_rests(state, row, [*writes, branches.one_less(row, now=now)], told, spent=spent, now=now)
     state.remember(row)
-    following = plan.plan_next(state, now=now)
+    refused = overspent.instead(state, row, spent)
+    following = refused or plan.plan_next(state, now=now)
+    if refused is not None:
+        writes += withdrawals(state.run.id, now=now)  # nobody needs to decide on a step of a run that has ended
     if following.end is not None and following.end.index is not None:
         following.reason = following.reason or f"{row.name}: {reason}"
-    commit.step(state, following, writes, [told], now=now)
+    commit.step(state, following, writes, [told, *overspent.warnings(state, row, spent, now=now)], spent=spent, now=now)
+    spending.remember(state.run, spent)
     return onward(state, following)
+
+
+def _branch_rests(
+    state: RunState, row: Step, writes: Sequence[Statement], told: RunEvent, *, spent: Spent, now: datetime
+) -> Work | None:
+    if state.pipeline.budget is None or spent == NOTHING:
+        commit.alone(state, writes, [told], spent=spent)
+        return branches.join_due(row)
+    log = [told, *overspent.warnings(state, row, spent, now=now)]
+    if overspent.commit_branch(state, row, writes, log, spent, now=now):
+        return None
+    return branches.join_due(row)
 
 
 def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> list[Statement]:

@@ -7,10 +7,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from calibration.statements import Statement
-from runs import events
+from runs import events, spending
 from runs.engine import closing, finish, transactions
 from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
+from runs.engine.losing import lose
 from runs.engine.opening import DecidedMeanwhile, opening, still_open, withdrawals
 from runs.engine.publish import PATIENCE
 from runs.engine.state import RunState, load
@@ -46,6 +47,7 @@ def _conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None
     now = timezone.now()
     row.trust_report = joined.to_json()
     row.combined_trust = joined.trust
+    row.cost_nanos = spending.of_branches(row.run_id, row.index)
     row.error = joined.reason if joined.outcome == "failed" else ""
     told = events.event(
         row.run_id,
@@ -76,7 +78,7 @@ def _asking(row: Step, entry: schema.Group, joined: join.Joined, now: datetime) 
     return [*withdrawals(row.run_id, now=now), *asking]
 
 
-_FIELDS = ("status", "error", "combined_trust", "trust_report", "completed_at", "leased", "wake_at")
+_FIELDS = ("status", "error", "combined_trust", "trust_report", "cost_nanos", "completed_at", "leased", "wake_at")
 
 
 def _branches(row: Step, entry: schema.Group) -> Iterator[join.Branch]:
@@ -113,6 +115,7 @@ def _fail_unfinished_branches(row: Step, limit: float, now: datetime) -> bool:
     if not Run.objects.select_for_update().filter(id=row.run_id, status=RunStatus.RUNNING).exists():
         return False
     late = Step.objects.filter(run_id=row.run_id, index=row.index, branch__isnull=False, status__in=UNFINISHED)
+    lose(late, row.run_id)
     late.update(
         status=StepStatus.FAILED,
         error=f"not finished within the {limit:g} seconds of its group",

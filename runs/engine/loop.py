@@ -62,8 +62,9 @@ def begin_another(state: RunState, prepared: Prepared) -> list[str]:
     prepared.context = plan.step_context(state, prepared.definition, row)
     for name in ("raw_output", "model", "provider", "agent_version"):
         setattr(row, name, "")
-    for name in ("parsed_output", "agent_trace", "primary_confidence", "effective_confidence", "duration_ms"):
+    for name in ("parsed_output", "agent_trace", "primary_confidence", "effective_confidence"):
         setattr(row, name, None)
+    row.input_tokens = row.output_tokens = row.duration_ms = None
     return plan.render(prepared)
 
 

@@ -50,10 +50,11 @@ def group(run: Run, entry: schema.Group, index: int, now: datetime) -> Step:
 
 
 def end_at_once(row: Step, status: StepStatus, error: str, now: datetime) -> None:
-    """Make it a row that is over before anybody works on it."""
+    """Make it a row that is over before anybody works on it, and so costs nothing."""
     row.status = status
     row.error = storable_reason(error)
     row.completed_at = now
+    row.cost_nanos = 0
     row.leased = False
     row.wake_at = None
 

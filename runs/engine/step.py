@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from runs import executors
+from runs import executors, spending
 from runs.engine import branches, collect, commit, gate, leases, loop, nesting, people, primary, waiting
 from runs.engine.claimed import Claimed
 from runs.engine.finish import ANSWER_FIELDS, decide, end, event
@@ -90,7 +90,10 @@ def _ask(claimed: Claimed) -> None:
         ask = _WAITING.get(row.executor, primary.ask)
         ask(claimed.state, claimed.prepared, claimed.lease)
     except primary.Failed as failure:
-        if _may_retry(claimed, failure) or not loop.give_up_pass(row):
+        may_retry = _may_retry(claimed, failure)
+        if may_retry or row.iterations:
+            spending.set_aside(row)
+        if may_retry or not loop.give_up_pass(row):
             raise
         # An earlier pass gave an answer: it stands, and the run's log says why there is no later one.
         now = timezone.now()
@@ -150,7 +153,7 @@ def _again_or_fail(claimed: Claimed, failure: primary.Failed) -> Claimed | Work 
         data={"raw_output": row.raw_output[:RAW_EXCERPT]},
     )
     # Waiting holds no worker: the row is free, and due again after the pause.
-    waiting = {"status": StepStatus.PENDING, "tries": row.tries, "leased": False, "attempts": 0}
+    waiting = {"status": StepStatus.PENDING, "tries": row.tries, "retried": row.retried, "leased": False, "attempts": 0}
     writes = [leases.fenced(claimed.lease, **waiting, wake_at=now + timedelta(seconds=delay))]
     commit.step(claimed.state, Plan(), writes, [told], now=now)
     publish(Work("step", row.id), delay=delay)

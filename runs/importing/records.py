@@ -4,6 +4,7 @@ docs/importing.md describes these fields to those who write such files.
 """
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -39,6 +40,8 @@ def _name(name: str) -> str:
 Moment = Annotated[datetime, AfterValidator(_moment)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
 Label = Annotated[str, Field(max_length=200)]
+MOST_DOLLARS = 1_000_000
+Dollars = Annotated[Decimal, Field(ge=0, le=MOST_DOLLARS, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
@@ -130,6 +133,7 @@ class Step(Strict):
     trust: Fraction | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
+    cost_usd: Dollars | None = None
     started_at: Moment | None = None
     completed_at: Moment | None = None
     duration_ms: Count | None = None

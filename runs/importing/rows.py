@@ -1,6 +1,7 @@
 """Rows of the database for a run that happened elsewhere, with ids that are the same whenever it is imported."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,6 +13,8 @@ from runs.importing import records
 from runs.importing.prompts import hash_of
 from runs.importing.reports import report_of, state_of
 from runs.models import PipelineVersion, Run, RunEvent, Signal, SignalKind, Step
+from runs.pricing import nanos_of
+from runs.spending import NOTHING, Spent, of_priced, remember
 from runs.storable import storable, storable_name, storable_reason, storable_text
 
 ORIGIN = "imported"
@@ -29,6 +32,7 @@ class Rows:
     events: list[RunEvent] = field(default_factory=list)
     unexplained: int = 0
     is_replay: bool = False
+    spent: Spent = NOTHING
 
 
 def run_id(told: records.Run) -> UUID:
@@ -47,8 +51,19 @@ def rows_of(told: records.Run, *, now: datetime) -> Rows:
         rows.unexplained += step.threshold is not None and row.trust_report is None
         rows.steps.append((step, row))
         rows.signals.extend(_signals(step, row))
+    _add_up(rows)
     rows.events = [_event(rows.run, line) for line in told.log]
     return rows
+
+
+def _add_up(rows: Rows) -> None:
+    """What the run spent, from its steps: none is priced here, since nobody knows what a call cost in its day."""
+    judges: dict[UUID, list[Signal]] = defaultdict(list)
+    for signal in rows.signals:
+        judges[signal.step_id].append(signal)
+    for _, row in rows.steps:
+        rows.spent += of_priced(row, judges[row.id])
+    remember(rows.run, rows.spent)
 
 
 def _version(told: records.Run, now: datetime) -> PipelineVersion:
@@ -112,6 +127,7 @@ def _step(told: records.Run, run: Run, step: records.Step, index: int) -> Step:
         trust_report=report,
         input_tokens=step.input_tokens,
         output_tokens=step.output_tokens,
+        cost_nanos=None if step.cost_usd is None else nanos_of(step.cost_usd),
         duration_ms=step.duration_ms,
         created_at=began,
         started_at=began,

@@ -16,6 +16,7 @@ from calibration.imports import OldMark, import_marks
 from calibration.models import Sample
 from calibration.plurals import plural
 from calibration.statements import execute
+from runs import books
 from runs import rows as statements
 from runs.importing import records
 from runs.importing.rows import Rows, rows_of, run_id, step_id
@@ -115,6 +116,7 @@ def _insert(fresh: Sequence[Rows]) -> None:
     statements.insert([step for rows in fresh for _, step in rows.steps])
     statements.insert(list(chain.from_iterable(rows.signals for rows in fresh)))
     statements.insert(list(chain.from_iterable(rows.events for rows in fresh)))
+    execute(books.bookings((rows.run.team, books.day_of(rows.run.triggered_at), rows.spent) for rows in fresh))
 
 
 def _without_file(version: PipelineVersion) -> Pipeline:

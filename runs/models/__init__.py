@@ -7,6 +7,7 @@ from runs.models.preference import Preference
 from runs.models.queue import QueueItem, QueueSkip
 from runs.models.run import Run, RunStatus
 from runs.models.signal import Signal, SignalKind, SignalState
+from runs.models.spending import Spending
 from runs.models.step import Step, StepStatus
 from runs.models.tick import Tick
 
@@ -29,6 +30,7 @@ __all__ = [
     "Signal",
     "SignalKind",
     "SignalState",
+    "Spending",
     "Step",
     "StepStatus",
     "Team",

@@ -30,7 +30,12 @@ STAGES = ("testing", "production")
 
 
 class Run(models.Model):
-    """``wake_at`` is when the sweeper looks again; null when nothing is due."""
+    """``wake_at`` is when the sweeper looks again; null when nothing is due.
+
+    ``tokens`` and ``cost_nanos`` (billionths of a dollar) are the sums over what its ended steps told and could be
+    priced, with the runs that steps of it started; ``steps_untold`` and ``steps_unpriced`` say of how many steps
+    they know nothing, or not all.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     pipeline_name = models.TextField()
@@ -58,6 +63,10 @@ class Run(models.Model):
     )
     rerun_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="reruns")
     rerun_from = models.TextField(default="", blank=True, help_text="The first step that a rerun does again.")
+    tokens = models.BigIntegerField(default=0)
+    steps_untold = models.IntegerField(default=0)
+    cost_nanos = models.BigIntegerField(default=0)
+    steps_unpriced = models.IntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -75,6 +84,7 @@ class Run(models.Model):
             Index(fields=["pipeline_name", "-id"], name="run_pipeline_newest"),
             # The other filters of the runs list: a rare value must not cost a walk through the history.
             Index(fields=["team", "-id"], name="run_team_newest"),
+            Index(fields=["team", "status", "-id"], name="run_team_status_newest"),
             Index(fields=["source", "-id"], name="run_source_newest"),
             Index(fields=["stage", "-id"], name="run_stage_newest"),
             Index(

@@ -71,6 +71,10 @@ class Step(models.Model):
 
     input_tokens = models.IntegerField(null=True)
     output_tokens = models.IntegerField(null=True)
+    retried = models.JSONField(default=list, help_text="Who answered, and their tokens, in tries that did not count.")
+    cost_nanos = models.BigIntegerField(
+        null=True, help_text="Billionths of a dollar, of all its calls, judges included; null while not known."
+    )
     duration_ms = models.IntegerField(null=True, help_text="Of the primary call.")
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)

@@ -5,10 +5,11 @@ Every field of the language is here, also those that ``unsupported.py`` still re
 
 import hashlib
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 
 from runs.pipelines.readiness import Readiness
 from runs.pipelines.schedule import Schedule
@@ -238,9 +239,25 @@ class NotificationRules(Strict):
     notify: Notifications = []
 
 
+def _as_written(value: Any) -> Any:
+    """A number of the file as the decimal it was written as, not as the binary fraction next to it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("expected an amount in dollars, such as 0.50")
+    return Decimal(repr(value))
+
+
+# Fifteen digits: as many as a JSON number gives back as they were written.
+Dollars = Annotated[
+    Decimal,
+    BeforeValidator(_as_written),
+    Field(gt=0, le=1_000_000, decimal_places=9),
+    PlainSerializer(float, when_used="json"),
+]
+
+
 class Budget(Strict):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    max_usd: Annotated[float, Field(gt=0)] | None = None
+    max_usd: Dollars | None = None
 
     @model_validator(mode="after")
     def _limits_something(self) -> "Budget":

@@ -9,7 +9,6 @@ from typing import Any
 
 NOT_YET_TOP: dict[str, str] = {
     "notifications": "notifications",
-    "budget": "budget",
     "readiness": "readiness",
 }
 NOT_YET_STEP: dict[str, str] = {

@@ -1,9 +1,14 @@
 """config.yaml: defaults, ``${ENV}``, and errors that name file, field and expectation."""
 
+from decimal import Decimal
+
 import pytest
 
+from runs import pricing
 from vectorstep import config
 from vectorstep.env import BadEnvironment
+
+PRICE = "{match: {provider: acme, model: big}, input_per_mtok: 0.15, output_per_mtok: 0.6}"
 
 
 @pytest.fixture
@@ -39,6 +44,12 @@ def test_values_and_variables(load):
     assert load(text, TOKEN="", GW="ws://gw/rpc").executors.gateway.url == "ws://gw/rpc"
 
 
+def test_prices_are_exact(load):
+    service = load(f"prices: [{PRICE}]")
+    assert service.price_table == [pricing.Price("acme", "big", Decimal("0.15"), Decimal("0.6"))]
+    assert load("").price_table == []
+
+
 def test_a_variable_that_is_not_set_is_named(load):
     with pytest.raises(BadEnvironment, match=r"config.yaml: \$\{TOKEN\} is not set"):
         load("executors: {gateway: {token: '${TOKEN}'}}")
@@ -59,6 +70,22 @@ def test_a_variable_that_is_not_set_is_named(load):
         ("calibration: {evidence: some}", "calibration.evidence: Input should be 'all' or 'production'"),
         ("limits: {payload_bytes: 1}", "limits.payload_bytes: Input should be greater than or equal to 1000"),
         ("outbound: {allow_private: [10.0.0.0/99]}", "outbound.allow_private.0"),
+        (
+            f"prices: [{PRICE.replace('0.15', '-1')}]",
+            "prices.0.input_per_mtok: Input should be greater than or equal to 0",
+        ),
+        (f"prices: [{PRICE.replace('0.15', '.nan')}]", "prices.0.input_per_mtok: Input should be a finite number"),
+        (
+            f"prices: [{PRICE.replace('0.15', '10001')}]",
+            "prices.0.input_per_mtok: Input should be less than or equal to",
+        ),
+        (f"prices: [{PRICE.replace('0.15', '0.0000001')}]", "input_per_mtok: Decimal input should have no more than 6"),
+        (f"prices: [{PRICE.replace('0.15', 'true')}]", "input_per_mtok: expected a value, not true"),
+        (f"prices: [{PRICE.replace('0.15', 'free')}]", "prices.0.input_per_mtok: Input should be a valid decimal"),
+        (f"prices: [{PRICE.replace(', model: big', '')}]", "prices.0.match.model: Field required"),
+        (f"prices: [{PRICE.replace('model', 'modell')}]", "prices.0.match.modell: there is no such field"),
+        (f"prices: [{PRICE}, {PRICE}]", "two prices match provider 'acme' and model 'big'"),
+        ("prices: {acme: 1}", "prices: Input should be a valid list"),
         ("- a list", "top level: Input should be a valid dictionary"),
         ("just text", "top level: Input should be a valid dictionary"),
         ("a: [", "config.yaml"),

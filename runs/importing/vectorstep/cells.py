@@ -3,10 +3,13 @@
 import json
 import math
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from calibration.storable import storable_name
+from runs.importing.records import MOST_DOLLARS
 from runs.moments import utc
+from runs.pricing import nanos_of
 
 _MOST = 2**31 - 1
 
@@ -59,6 +62,14 @@ def count(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
+
+
+def dollars(value: Any) -> Decimal | None:
+    """An amount of money, as it is written: 0.1 is a tenth, whatever a computer makes of it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    amount = Decimal(repr(value))
+    return amount if nanos_of(amount) is not None and amount <= MOST_DOLLARS else None
 
 
 def moment(cell: Any) -> datetime | None:

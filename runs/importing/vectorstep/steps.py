@@ -41,6 +41,7 @@ def step_fields(row: Row) -> dict[str, Any]:
         "duration_ms": cells.count(row["duration_ms"]),
         "input_tokens": cells.count(row["input_tokens"]),
         "output_tokens": cells.count(row["output_tokens"]),
+        "cost_usd": cells.dollars(row["cost"]),
         **_times(row),
     }
     return _with_calibration(fields, cells.mapping(report.get("calibration")))

@@ -20,8 +20,6 @@ STEP_BODY = BASE["steps"][0]
     [
         ("notifications", {"escalate": NOTE}, "notifications"),
         ("notifications", {"abort": [NOTE, NOTE], "stop": NOTE, "notify": NOTE}, "notifications"),
-        ("budget", {"max_tokens": 1000}, "budget"),
-        ("budget", {"max_usd": 0.5}, "budget"),
         ("readiness", ALL_TIERS, "readiness"),
         (f"{STEP}.readiness", {**READINESS, "accuracy": None}, "readiness"),
         (
