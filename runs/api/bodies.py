@@ -6,6 +6,7 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from runs.models import Run, RunEvent, Signal, Step
+from runs.pricing import dollars
 
 
 class Tokens(serializers.Serializer[Any]):
@@ -50,6 +51,12 @@ class StepBody(serializers.Serializer[Any]):
     parsed_output = serializers.JSONField(allow_null=True)
     duration_ms = serializers.IntegerField(allow_null=True)
     tokens = Tokens(allow_null=True)
+    cost_usd = serializers.DecimalField(
+        max_digits=19,
+        decimal_places=9,
+        allow_null=True,
+        help_text="Of all its calls, judges, passes and tries included, as a text; null when any part is not known.",
+    )
     started_at = serializers.DateTimeField(allow_null=True)
     completed_at = serializers.DateTimeField(allow_null=True)
     trust_report = serializers.JSONField(allow_null=True)
@@ -69,6 +76,12 @@ class RunSummaryBody(serializers.Serializer[Any]):
     triggered_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     completed_at = serializers.DateTimeField(allow_null=True)
+    tokens = serializers.IntegerField(help_text="Of all steps and judges that told theirs.")
+    steps_untold = serializers.IntegerField(help_text="Steps that did not tell all their tokens.")
+    cost_usd = serializers.DecimalField(
+        max_digits=19, decimal_places=9, help_text="Of the steps whose cost is known, as a text."
+    )
+    steps_unpriced = serializers.IntegerField(help_text="Steps whose cost is not known, which cost_usd leaves out.")
 
 
 class RunBody(RunSummaryBody):
@@ -100,17 +113,24 @@ class EventListBody(serializers.Serializer[Any]):
 
 
 def run_summary(run: Run) -> dict[str, Any]:
-    return _told(RunSummaryBody, run)
+    return _told(RunSummaryBody, run, cost_usd=usd(run.cost_nanos))
 
 
 def run_body(run: Run, steps: list[Step]) -> dict[str, Any]:
     """The whole run; ``steps`` come with their signals prefetched."""
-    return _told(RunBody, run, pipeline_version=run.version_id, steps=[step_body(step) for step in steps])
+    told = {"pipeline_version": run.version_id, "cost_usd": usd(run.cost_nanos)}
+    return _told(RunBody, run, **told, steps=[step_body(step) for step in steps])
 
 
 def step_body(step: Step) -> dict[str, Any]:
     signals = [signal_body(signal) for signal in step.signals.all()]
-    return _told(StepBody, step, step_name=step.name, tokens=_tokens(step), signals=signals)
+    cost = None if step.cost_nanos is None else usd(step.cost_nanos)
+    return _told(StepBody, step, step_name=step.name, tokens=_tokens(step), cost_usd=cost, signals=signals)
+
+
+def usd(nanos: int) -> str:
+    """An amount as exact text: JSON's numbers are no decimals."""
+    return f"{dollars(nanos):f}"
 
 
 def signal_body(signal: Signal) -> dict[str, Any]:

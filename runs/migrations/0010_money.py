@@ -24,9 +24,13 @@ DAYS = """
 """
 
 
+def days(vendor):
+    return DAYS.format(true="true" if vendor == "postgresql" else "1")
+
+
 def fill(apps, schema_editor):
     schema_editor.execute(TOTALS)
-    schema_editor.execute(DAYS.format(true="true" if schema_editor.connection.vendor == "postgresql" else "1"))
+    schema_editor.execute(days(schema_editor.connection.vendor))
 
 
 class Migration(migrations.Migration):

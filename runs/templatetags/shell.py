@@ -13,6 +13,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from calibration import plurals
+from runs.pricing import dollars
 from runs.trust import waterfall
 from runs.views import step_config, wording
 
@@ -84,6 +85,19 @@ def percent(value: float | None) -> str:
 def milliseconds(value: int | str | None) -> str:
     """A duration; "" for none, and for what a template could not find."""
     return wording.duration(value / 1000) if isinstance(value, int) else ""
+
+
+@register.simple_tag
+def cost(nanos: int, unpriced: int = 0) -> SafeString:
+    """A sum of money with the number of steps it knows nothing of; the exact amount is its title."""
+    exact = f"{dollars(nanos):,f} $"
+    if not unpriced:
+        return format_html('<span title="{}">{}</span>', exact, wording.dollars(nanos))
+    left_out = "1 step has no known cost" if unpriced == 1 else f"{unpriced:,} steps have no known cost"
+    if nanos:
+        whole = '<span title="{} and {}">{}, <span class="soft">{} unpriced</span></span>'
+        return format_html(whole, exact, left_out, wording.dollars(nanos), number(unpriced))
+    return format_html('<span class="soft" title="{}">{} unpriced</span>', left_out, number(unpriced))
 
 
 @register.filter

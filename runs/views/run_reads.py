@@ -53,7 +53,7 @@ def outline(steps: "QuerySet[Step]") -> "QuerySet[Step]":
     """Only what the overview of steps shows."""
     return steps.only(
         "id", "run_id", "name", "index", "branch", "status", "executor", "combined_trust", "confidence_threshold",
-        "started_at", "completed_at", "duration_ms", "tries",
+        "started_at", "completed_at", "duration_ms", "tries", "agent", "cost_nanos",
     )  # fmt: skip
 
 

@@ -102,6 +102,11 @@ class Panel:
         return sum(check.passed is True for check in self.checks)
 
     @property
+    def judges(self) -> bool:
+        """Whether somebody else was asked about the answer."""
+        return bool(self.verifier or self.grounding)
+
+    @property
     def in_doubt(self) -> bool:
         """Whether the explanation is open when the page opens."""
         return self.step.status in {"escalated", "aborted"}

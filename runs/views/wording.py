@@ -2,6 +2,9 @@
 
 import datetime as dt
 
+from runs.pricing import NANOS
+from runs.pricing import dollars as exact
+
 TONES = {
     "queued": "quiet",
     "pending": "quiet",
@@ -111,6 +114,22 @@ def duration(seconds: float | None) -> str:
     if hours < 48:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{hours // 24} d {hours % 24} h"
+
+
+def dollars(nanos: int) -> str:
+    """Billionths of a dollar as "12.40 $"; below a cent two digits that say something, "0.0042 $"."""
+    if not nanos:
+        return "0 $"
+    amount = exact(nanos)
+    places = 2 if abs(nanos) >= NANOS // 100 else min(9, 1 - amount.adjusted())
+    return f"{round(amount, places):,f} $"
+
+
+def cost(nanos: int, unpriced: int) -> str:
+    """A sum that says of how many steps it knows nothing: "12.40 $, 3 unpriced"."""
+    if not unpriced:
+        return dollars(nanos)
+    return f"{dollars(nanos)}, {unpriced:,} unpriced" if nanos else f"{unpriced:,} unpriced"
 
 
 def characters(count: int) -> str:

@@ -244,6 +244,20 @@ def test_run_with_everything(viewer, version):
     assert seen["signals"][2]["score"] is None
 
 
+def test_costs_are_exact_texts_and_say_what_they_leave_out(viewer, version):
+    run = make_run(version, tokens=330, steps_untold=1, cost_nanos=12_400_000_001, steps_unpriced=2)
+    step = {"run": run, "executor": "command", "created_at": NOW}
+    Step.objects.create(name="a", index=0, cost_nanos=12_400_000_001, **step)
+    Step.objects.create(name="b", index=1, **step)
+    Step.objects.create(name="c", index=2, cost_nanos=0, **step)
+    told = {"tokens": 330, "steps_untold": 1, "cost_usd": "12.400000001", "steps_unpriced": 2}
+    body = viewer.get(f"/runs/{run.id}").json()
+    assert {name: body[name] for name in told} == told
+    assert [one["cost_usd"] for one in body["steps"]] == ["12.400000001", None, "0"]
+    [listed] = viewer.get("/runs").json()["runs"]
+    assert {name: listed[name] for name in told} == told
+
+
 @pytest.mark.parametrize("count", [1, 12])
 def test_run_is_three_queries(viewer, version, count, django_assert_num_queries):
     run = make_run(version)

@@ -2,7 +2,7 @@ import contextlib
 import os
 import sqlite3
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from django.urls import reverse
 
 from calibration.models import AgentVersion, Mark, PromptVersion, Sample, Tally
 from calibration.resolving import resolve_all
+from runs import books
 from runs.importing.vectorstep import reading
 from runs.models import Escalation, QueueItem, Run, RunEvent, Signal, Step
+from runs.spending import Spent
 from tests.runs.importing.other import OLD_TABLES, REPORT, TABLES, Other
 from tests.runs.marked import label
 
@@ -272,6 +274,30 @@ def test_cells_that_hold_anything_else_are_taken_for_nothing(other: Other, bring
     assert (step.duration_ms, step.input_tokens, step.raw_output, step.agent_trace) == (None, None, "plain text", None)
     assert len(step.model.encode()) <= 200
     assert Run.objects.get().team == "7"
+
+
+def test_history_keeps_its_cost_and_what_has_none_stays_unpriced(other: Other, bring_in: Any) -> None:
+    run = other.run()
+    for name, cost in {
+        "a": 0.1,
+        "b": 2,
+        "c": None,
+        "d": "free",
+        "e": -1,
+        "f": float("inf"),
+        "g": 1e-9,
+        "h": 1e12,
+    }.items():
+        other.step(run, step_name=name, cost=cost)
+
+    bring_in()
+    bring_in()  # adds nothing
+
+    known = {"a": 100_000_000, "b": 2_000_000_000, "g": 1}
+    assert dict(Step.objects.values_list("name", "cost_nanos")) == {**dict.fromkeys("abcdefgh"), **known}
+    brought = Run.objects.get()
+    assert (brought.tokens, brought.cost_nanos, brought.steps_unpriced) == (240, 2_100_000_001, 5)
+    assert books.by_day(since=date(2026, 1, 1)) == {date(2026, 1, 2): Spent(8, 240, 0, 2_100_000_001, 5)}
 
 
 def test_many_runs_come_in_by_batches_and_it_tells_how_far_it_is(other: Other, capsys: Any) -> None:

@@ -3,7 +3,7 @@
 import io
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,11 +13,13 @@ from django.test import Client
 from django.utils import timezone
 
 from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen
+from runs import books
 from runs.demo import making, pipelines, story
 from runs.demo.alone import AlreadyAtIt, alone
 from runs.demo.removal import remove
 from runs.demo.runs import demo_runs, progress
 from runs.models import Pipeline, PipelineVersion, QueueItem, Run, Step
+from runs.spending import NOTHING
 from tests import factories
 from tests.at_once import at_once
 from tests.services import wait_until
@@ -99,6 +101,11 @@ def test_runs_go_through_the_engine_and_then_to_their_day() -> None:
     assert Mark.objects.filter(via="demo", was_blind=True).exists()
     assert set(QueueItem.objects.values_list("step_id", flat=True)) <= set(Sample.objects.values_list("id", flat=True))
     call_command("resolve_labels")
+    booked = books.by_day(since=date(2000, 1, 1), team="demo")
+    assert sum(spent.steps for spent in booked.values()) == Step.objects.filter(run__in=runs).exclude(agent="").count()
+    assert {day for day, spent in booked.items() if spent != NOTHING} <= {
+        books.day_of(run.triggered_at) for run in runs
+    }
 
 
 @pytest.mark.usefixtures("few")
@@ -127,6 +134,7 @@ def test_removing_it_leaves_everything_else_as_it_was() -> None:
     assert remove() == len(SOME)
     assert ours() == before
     assert progress() is None
+    assert set(books.by_day(since=date(2000, 1, 1)).values()) <= {NOTHING}
     assert not Pipeline.objects.filter(name__startswith="demo-").exists()
     assert not PipelineVersion.objects.filter(name__in=["demo-alerts", "demo-tickets"]).exists()
     assert not User.objects.filter(username__startswith="demo-").exists()

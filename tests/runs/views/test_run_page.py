@@ -302,3 +302,21 @@ def test_a_run_that_does_not_exist(viewer: Client) -> None:
     response = viewer.get(f"/ui/runs/{uuid.uuid4()}")
     assert response.status_code == 404
     assert "There is nothing here" in response.content.decode()
+
+
+def test_what_a_run_and_its_steps_cost_stands_beside_what_is_not_known(viewer: Client) -> None:
+    run = factories.run(tokens=1234567, steps_untold=1, cost_nanos=12_400_000_000, steps_unpriced=3)
+    factories.step(run, "priced", cost_nanos=4_200_000)
+    factories.step(run, "unpriced", index=1)
+    factories.step(run, "webhook", index=2, agent="", cost_nanos=0)
+    text = words(text_of(viewer, f"/ui/runs/{run.id}"))
+    assert "12.40 $, 3 unpriced" in text
+    assert "1,234,567, 1 step told none" in text
+    assert "Cost 0.0042 $" in text
+    assert text.count("Cost not known: a model without a price, or a call that told no tokens") == 1
+
+
+def test_a_run_that_called_no_model_has_no_cost(viewer: Client) -> None:
+    run = factories.run()
+    factories.step(run, "by-hand", agent="", cost_nanos=0)
+    assert "Cost none" in words(text_of(viewer, f"/ui/runs/{run.id}"))
