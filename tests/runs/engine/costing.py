@@ -1,14 +1,17 @@
 """Agents that tell what they used, and what a token costs, for tests of costs and budgets."""
 
-from decimal import Decimal
 from typing import Any
 
-from runs.pricing import Price
 from tests.pipelines import judge, step
+from vectorstep import config
 
 # A thousand read and a hundred written tokens of "big" cost 1000 x 2 + 100 x 10 = 3000 millionths of a dollar.
-PRICES = [Price("acme", "big", Decimal(2), Decimal(10))]
+PRICES = [{"match": {"provider": "acme", "model": "big"}, "input_per_mtok": 2, "output_per_mtok": 10}]
 COST = 3_000_000  # nanodollars
+
+
+def set_prices(settings: Any, prices: list[dict[str, Any]]) -> None:
+    settings.SERVICE = config.Service.model_validate({**settings.SERVICE.model_dump(), "prices": prices})
 
 
 def usage(read: int | None = 1000, written: int | None = 100, *, model: str = "big", provider: str = "acme") -> Any:

@@ -11,15 +11,15 @@ from runs.escalations import deciding
 from runs.models import Escalation, Run, StepStatus
 from tests.at_once import at_once
 from tests.pipelines import step, steps_of, wake
-from tests.runs.engine.costing import PRICES, free, paid, usage
+from tests.runs.engine.costing import PRICES, free, paid, set_prices, usage
 from tests.runs.engine.test_groups import INCLUDE, fan_out, finish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def prices(settings, monkeypatch):
-    monkeypatch.setattr(type(settings.SERVICE), "price_table", PRICES)
+def prices(settings):
+    set_prices(settings, PRICES)
 
 
 def test_the_run_is_aborted_after_the_step_that_exceeds_it(pipelines):

@@ -8,7 +8,7 @@ from runs.engine import closing
 from runs.models import Run, Step
 from runs.spending import Spent
 from tests.pipelines import step, steps_of, wake
-from tests.runs.engine.costing import COST, PRICES, free, paid, paid_judge, usage
+from tests.runs.engine.costing import COST, PRICES, free, paid, paid_judge, set_prices, usage
 from tests.runs.engine.rows import a_run, a_step
 from tests.runs.engine.test_groups import INCLUDE, fan_out, finish
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def prices(settings, monkeypatch):
-    monkeypatch.setattr(type(settings.SERVICE), "price_table", PRICES)
+def prices(settings):
+    set_prices(settings, PRICES)
 
 
 def totals(run):
@@ -178,9 +178,9 @@ def test_a_call_that_is_cut_off_is_unknown_not_free():
     assert Step.objects.get(name="look").cost_nanos is None
 
 
-def test_a_price_that_changes_changes_no_step_that_has_ended(pipelines, settings, monkeypatch):
+def test_a_price_that_changes_changes_no_step_that_has_ended(pipelines, settings):
     pipelines.write("p", paid())
     run = pipelines.run("p")
-    monkeypatch.setattr(type(settings.SERVICE), "price_table", [])
+    set_prices(settings, [])
     assert steps_of(run)["look"].cost_nanos == COST
     assert totals(pipelines.run("p")) == (1100, 0, 0, 1)
