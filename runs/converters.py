@@ -6,7 +6,7 @@ from django.urls import register_converter
 from django.urls.converters import StringConverter
 
 # What addresses have after a name. A name may end in the same words, and has an address of its own all the same.
-SUFFIXES = ("calibration", "run", "versions")
+SUFFIXES = ("calibration", "pause", "resume", "run", "versions")
 
 # Browsers and proxies take parts of dots alone out of an address, whether the dots are escaped or not.
 _TAKEN = rf"(?<![^/])\.{{1,2}}~*(?![^/])|(?<=/)(?:{'|'.join(SUFFIXES)})~*\Z"

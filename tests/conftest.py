@@ -45,6 +45,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(LOCALHOST)  # the broker is a real one there, and whatever commits may publish
 
 
+@pytest.fixture(autouse=True)
+def _nothing_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known without a look, which would be one more query in some tests; whoever pauses looks again."""
+    from runs.engine import pauses
+
+    monkeypatch.setattr(pauses, "_known", {})
+    monkeypatch.setattr(pauses, "_looked_at", float("inf"))
+
+
 @pytest.fixture
 def service(settings: Any) -> Callable[..., None]:
     """``service(limits={"answer_bytes": 2000})``: the service configuration with these fields changed."""

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from runs.api import parameters
+from runs.engine import pauses
 from runs.models import Run, RunEvent, RunStatus, Step
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,11 @@ class HealthBody(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["ok", "stalled", "down"])
     database = serializers.ChoiceField(choices=["ok", "down"])
     workers = serializers.ChoiceField(choices=["ok", "stalled", "unknown"])
-    oldest_queued_seconds = serializers.FloatField(allow_null=True, help_text="Null when no run waits.")
+    oldest_queued_seconds = serializers.FloatField(
+        allow_null=True, help_text="Null when no run waits; paused ones are left out."
+    )
+    everything_paused = serializers.BooleanField(allow_null=True, help_text="Null when the database is down.")
+    pipelines_paused = serializers.IntegerField(allow_null=True, help_text="Those that were paused by themselves.")
     version = serializers.CharField()
 
 
@@ -86,7 +91,9 @@ def _look(now: datetime, found: dict[str, Any]) -> None:
 
 def state(now: datetime) -> dict[str, Any]:
     """What the database tells about the work: a few reads of an index."""
-    oldest = Run.objects.filter(status=RunStatus.QUEUED).order_by("id").values_list("triggered_at", flat=True).first()
+    paused = pauses.in_force()
+    waiting = Run.objects.filter(pauses.allowed(), status=RunStatus.QUEUED)
+    oldest = waiting.order_by("id").values_list("triggered_at", flat=True).first()
     waited = max(now - oldest, timedelta()) if oldest else None
     stalled = waited is not None and waited > STALLED_AFTER and not (_works(now) or _something_happened(now))
     workers = "stalled" if stalled else "ok"
@@ -95,6 +102,8 @@ def state(now: datetime) -> dict[str, Any]:
         "database": "ok",
         "workers": workers,
         "oldest_queued_seconds": None if waited is None else round(waited.total_seconds(), 1),
+        "everything_paused": pauses.EVERYTHING in paused,
+        "pipelines_paused": len(paused.keys() - {pauses.EVERYTHING}),
         "version": version(),
     }
 
@@ -116,6 +125,8 @@ def _down() -> dict[str, Any]:
         "database": "down",
         "workers": "unknown",
         "oldest_queued_seconds": None,
+        "everything_paused": None,
+        "pipelines_paused": None,
         "version": version(),
     }
 

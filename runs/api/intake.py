@@ -25,7 +25,7 @@ class AcceptedBody(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["accepted", "deduplicated", "skipped_testing"])
     pipeline = serializers.CharField()
     run_id = serializers.UUIDField(required=False, help_text="Of a run that is stored; absent when skipped.")
-    reason = serializers.CharField(required=False, help_text="Why no new run was made.")
+    reason = serializers.CharField(required=False, help_text="Why no new run was made, or why it waits.")
 
 
 ERRORS = {400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 404: ErrorBody, 413: ErrorBody, 429: ErrorBody}

@@ -3,11 +3,16 @@
 from django.urls import path
 
 from runs import converters  # noqa: F401 (makes <name:...> known)
-from runs.api import escalations, feedback, health, intake, pipelines, runs, schedules, schema, trust
+from runs.api import escalations, feedback, health, intake, pausing, pipelines, runs, schedules, schema, trust
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
     path("pipelines/<name:name>/run", intake.StartPipeline.as_view()),
+    path("pipelines/<name:name>/pause", pausing.PausePipeline.as_view()),
+    path("pipelines/<name:name>/resume", pausing.ResumePipeline.as_view()),
+    path("pauses", pausing.PauseList.as_view()),
+    path("pause", pausing.PauseEverything.as_view()),
+    path("resume", pausing.ResumeEverything.as_view()),
     path("runs", runs.RunList.as_view()),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view()),
     path("runs/<uuid:run_id>/events", runs.RunEvents.as_view()),

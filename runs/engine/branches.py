@@ -1,12 +1,13 @@
 """What is special about a branch: it is rendered by whoever claims it, and its end may be its group's."""
 
+import uuid
 from datetime import datetime
 
 from django.utils import timezone
 
 from calibration.statements import Statement
 from runs import rows
-from runs.engine import commit, leases, plan
+from runs.engine import commit, leases, pauses, plan
 from runs.engine.claimed import Claimed
 from runs.engine.publish import PATIENCE
 from runs.engine.waiting import Ends
@@ -30,6 +31,17 @@ def begin(claimed: Claimed) -> None:
     told = plan.told_of_begin(row, warnings, now=now)
     writes = [leases.fenced(claimed.lease, prompt=row.prompt, started_at=now, wake_at=leases.until(now))]
     commit.step(claimed.state, plan.Plan(), writes, told, now=now)
+
+
+def left_alone(step_id: uuid.UUID, *, now: datetime) -> bool:
+    """Whether the step is a branch that must not begin, because its pipeline is paused: it stays due. No query unless
+    something is paused.
+    """
+    if not pauses.in_force():
+        return False
+    unbegun = Step.objects.filter(id=step_id, started_at=None, leased=False, status=StepStatus.PENDING)
+    name = unbegun.values_list("run__pipeline_name", flat=True).first()
+    return name is not None and pauses.of(name) is not None and bool(unbegun.update(wake_at=now))
 
 
 def one_less(row: Step, *, now: datetime) -> Statement:

@@ -5,13 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Exists
 
 from calibration.statements import Statement, execute
 from runs import events, rows
-from runs.engine import parents, transactions
+from runs.engine import parents, pauses, transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
-from runs.models import Run, RunEvent, RunStatus
+from runs.models import Run, RunEvent, RunStatus, Step
+from runs.models.step import UNFINISHED
 from runs.spending import NOTHING, Spent
 from runs.storable import storable_reason
 
@@ -59,8 +61,8 @@ def step(
     added = spent.of_run()
     if plan.end is not None:
         held = _rest(state, plan, now, added)
-    elif added:
-        held = [_while_running(state.run, {}, added)]
+    elif added or plan.paused is not None:
+        held = [_while_running(state.run, {} if plan.paused is None else {"wake_at": now}, added)]
     else:
         held = _hold_running(state.run) if plan.rows else []
     _write(state, plan, [*held, *writes], told, now)
@@ -98,8 +100,14 @@ def resume(state: RunState, plan: Plan, *, now: datetime) -> None:
     _write(state, plan, [held, *_rest(state, plan, now)], [], now)
 
 
+def leave(run: Run, *, now: datetime) -> None:
+    """Leave a run that may not go on now to the sweeper, unless another worker has gone on with it."""
+    unfinished = Step.objects.filter(run_id=run.id, status__in=UNFINISHED)
+    Run.objects.filter(~Exists(unfinished), id=run.id, status=run.status).update(wake_at=now)
+
+
 def _write(state: RunState, plan: Plan, first: Sequence[Statement], told: Sequence[RunEvent], now: datetime) -> None:
-    log = [*told, *plan.events, *_told_of_rest(state, plan, now)]
+    log = [*told, *plan.events, *_told_of_rest(state, plan, now), *_told_of_pause(state, plan, now)]
     transactions.write_all([*first, *rows.insertion(plan.rows), *rows.insertion(log)])
 
 
@@ -141,3 +149,10 @@ def _told_of_rest(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:
     level = "info" if status in {"completed", "stopped"} else "warning"
     kind = "run.escalated" if status == "escalated" else "run.ended"
     return [events.event(state.run.id, kind, message, now=now, level=level, data={"status": status})]
+
+
+def _told_of_pause(state: RunState, plan: Plan, now: datetime) -> list[RunEvent]:
+    if plan.paused is None:
+        return []
+    message = f"Nothing new begins: {pauses.sentence(plan.paused)}."
+    return [events.event(state.run.id, "run.paused", message, now=now, level="warning")]

@@ -6,7 +6,7 @@ import uuid
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from runs.engine import closing, commit, joining, leases, overdue, plan, state, step
+from runs.engine import branches, closing, commit, joining, leases, overdue, plan, state, step
 from runs.engine.claimed import Claimed, onward
 from runs.engine.finish import end
 from runs.engine.leases import LeaseLost, heartbeat
@@ -56,6 +56,9 @@ def _begin(run_id: uuid.UUID) -> Claimed | Work | None:
         return None
     now = timezone.now()
     following = plan.plan_next(run, now=now)
+    if following.paused is not None:
+        commit.leave(run.run, now=now)
+        return None
     if run.run.status == RunStatus.QUEUED:
         commit.start(run, following, now=now)
     elif following.begin or following.works or following.end:
@@ -67,6 +70,8 @@ def _begin(run_id: uuid.UUID) -> Claimed | Work | None:
 
 
 def _take_step(step_id: uuid.UUID) -> Claimed | Work | None:
+    if branches.left_alone(step_id, now=timezone.now()):
+        return None
     lease = leases.claim(step_id, now=timezone.now())
     if lease is None and overdue.end(step_id, now=timezone.now()):
         lease = leases.claim(step_id, now=timezone.now())

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from runs import events
-from runs.engine import branching, flow, new_rows
+from runs.engine import branching, flow, new_rows, pauses
 from runs.engine.state import RunState
 from runs.engine.work import Work
-from runs.models import RunEvent, Signal, Step, StepStatus
+from runs.models import Pause, RunEvent, Signal, Step, StepStatus
 from runs.pipelines import context, schema, templating
 from runs.storable import storable_text
 
@@ -37,16 +37,21 @@ class Plan:
     works: list[Work] = field(default_factory=list)
     end: flow.End | None = None
     reason: str = ""
+    paused: Pause | None = None  # why nothing begins, although something would
 
 
 def plan_next(state: RunState, *, now: datetime) -> Plan:
-    """Skip what its ``when`` rules out, fail what cannot be rendered, and begin the first step or group that is left.
+    """Skip what its ``when`` rules out, fail what cannot be rendered, and begin the first step or group that is left,
+    unless the pipeline is paused.
 
     ``state`` is brought up to date with the rows of the plan.
     """
-    plan = Plan()
+    plan, paused = Plan(), pauses.of(state.run.pipeline_name)
     while True:
         following = state.next()
+        if paused is not None and isinstance(following, flow.Begin):
+            plan.paused = paused
+            return plan
         if isinstance(following, flow.End):
             plan.end = following
             plan.reason = _reason(state, following, plan)

@@ -8,11 +8,11 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from runs import events, rows
-from runs.engine import closing
+from runs.engine import closing, pauses
 from runs.engine.publish import PATIENCE, publish
 from runs.engine.work import Work
 from runs.models import Run, RunStatus, Step
@@ -38,7 +38,7 @@ def _due_steps(now: datetime) -> list[Work]:
     with transaction.atomic():
         due = list(
             Step.objects.select_for_update(skip_locked=True)
-            .filter(wake_at__lt=now)
+            .filter(_begun_or_allowed(), wake_at__lt=now)
             .order_by("wake_at", "id")
             .values_list("id", "run_id", "name", "leased", "lease")[:BATCH]
         )
@@ -70,13 +70,22 @@ def _due_runs(now: datetime) -> list[Work]:
     with transaction.atomic():
         ids: list[uuid.UUID] = list(
             Run.objects.select_for_update(skip_locked=True)
-            .filter(wake_at__lt=now)
+            .filter(pauses.allowed(), wake_at__lt=now)
             .order_by("wake_at", "id")
             .values_list("id", flat=True)[:BATCH]
         )
         if ids:
             Run.objects.filter(id__in=ids, wake_at__lt=now).update(wake_at=now + PATIENCE)
     return [Work("run", id_) for id_ in ids]
+
+
+def _begun_or_allowed() -> Q:
+    """Steps, but no branch that has not begun of a run that is paused."""
+    if not pauses.in_force():
+        return Q()
+    return Q(started_at__isnull=False) | Q(
+        run_id__in=Run.objects.filter(pauses.allowed(), status=RunStatus.RUNNING).values("id")
+    )
 
 
 def _stuck_runs(now: datetime) -> list[Work]:

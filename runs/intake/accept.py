@@ -10,7 +10,7 @@ from django.db import IntegrityError
 
 from calibration.statements import Statement, execute
 from runs import events, rows
-from runs.engine import transactions
+from runs.engine import pauses, transactions
 from runs.engine.publish import publish
 from runs.engine.work import Work
 from runs.intake import backlog, dedup, sources
@@ -30,7 +30,10 @@ SCHEDULE = "schedule"  # the source of runs that nobody sent
 
 @dataclass(frozen=True)
 class Accepted:
-    """The answer to a payload. ``run_id`` is of a run that is stored; None only for skipped_testing."""
+    """The answer to a payload. ``run_id`` is of a run that is stored; None only for skipped_testing.
+
+    ``reason``: why no new run was made, or why the one that was made waits.
+    """
 
     status: Literal["accepted", "deduplicated", "skipped_testing"]
     pipeline: str
@@ -174,7 +177,7 @@ def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
             lost = error
             continue
         backlog.one_more()
-        return Accepted("accepted", run.pipeline_name, run.id)
+        return Accepted("accepted", run.pipeline_name, run.id, _waits(run.pipeline_name))
     raise RuntimeError(
         f"{run.pipeline_name}: equal payloads came and ended faster than they could be told apart"
     ) from lost
@@ -196,6 +199,12 @@ def _insert(run: Run, ready: Sequence[Statement], window: timedelta, now: dateti
 
 def _twin(run: Run, window: timedelta, now: datetime) -> Run | None:
     return dedup.twin_of(run, window=window, now=now) if run.dedup_key else None
+
+
+def _waits(pipeline_name: str) -> str:
+    """Why an accepted run does not start at once; "" when it does."""
+    pause = pauses.of(pipeline_name)
+    return "" if pause is None else f"{pauses.sentence(pause)}: the run is stored, and starts when that is over."
 
 
 def _duplicate(run: Run, twin: Run, now: datetime) -> Accepted:

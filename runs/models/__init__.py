@@ -2,6 +2,7 @@ from runs.models.access import Role, Team, Token
 from runs.models.approval import Approval, ApprovalKind, ApprovalState
 from runs.models.escalation import Decision, Escalation, EscalationState
 from runs.models.event import RunEvent
+from runs.models.pause import Pause
 from runs.models.pipeline import Pipeline, PipelineVersion
 from runs.models.preference import Preference
 from runs.models.queue import QueueItem, QueueSkip
@@ -18,6 +19,7 @@ __all__ = [
     "Decision",
     "Escalation",
     "EscalationState",
+    "Pause",
     "Pipeline",
     "PipelineVersion",
     "Preference",

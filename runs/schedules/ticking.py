@@ -8,6 +8,7 @@ from typing import Any
 
 from calibration.statements import Statement
 from runs import rows
+from runs.engine import pauses
 from runs.intake import accept
 from runs.intake.refusals import BacklogFull
 from runs.models import Pipeline, PipelineVersion, Tick
@@ -30,9 +31,15 @@ class _HasRun(Exception):
 def run_due(*, now: datetime) -> int:
     """Start a run for each schedule with a tick at or before ``now``; how many this call started.
 
-    Of several missed ticks only the latest runs. What the backlog has no room for is tried again at the next look.
+    Of several missed ticks only the latest runs, in a pause too. What the backlog has no room for is tried again at the
+    next look.
     """
+    paused = pauses.in_force()
+    if pauses.EVERYTHING in paused:
+        return 0
     due = Pipeline.objects.filter(present=True, version__isnull=False, next_at__lte=now).select_related("version")
+    if paused:
+        due = due.exclude(name__in=list(paused))
     started = 0
     for pipeline in due.defer("version__source").order_by("next_at", "file")[:BATCH]:
         try:

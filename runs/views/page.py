@@ -9,8 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from runs.access.roles import role_of
+from runs.engine import pauses
 from runs.escalations import listing
-from runs.models import Role
+from runs.models import Pause, Role
 
 # Label, name of the address, key, icon.
 NAVIGATION = (
@@ -27,6 +28,11 @@ def _waiting_escalations() -> str:
     """How many wait for a decision; "" for none. One query, made only where the navigation is drawn."""
     count = listing.count_waiting()
     return f"{listing.BADGE}+" if count > listing.BADGE else str(count or "")
+
+
+def _everything_paused() -> Pause | None:
+    """Asked where the shell is drawn; a query once a second in each process."""
+    return pauses.in_force().get(pauses.EVERYTHING)
 
 
 BADGES = {"ui-escalations": _waiting_escalations}
@@ -61,6 +67,7 @@ def page(
         "role_name": role.label if role is not None else "no role",
         "can_mark": role is not None and role >= Role.MARKER,
         "can_operate": role is not None and role >= Role.OPERATOR,
+        "everything_paused": _everything_paused if role is not None else None,
         "now": timezone.now(),
     }
     return render(request, template, {**shell, **(context or {})}, status=status)

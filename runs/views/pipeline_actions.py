@@ -38,6 +38,8 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
         return render_pipeline(request, name, payload=text, problem=str(error), status=400)
     if accepted.status == "deduplicated":
         messages.info(request, f"No new run: {accepted.reason} This is the run it repeats.")
+    elif accepted.reason:
+        messages.warning(request, accepted.reason)
     return redirect("ui-run", run_id=accepted.run_id)
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from calibration.plurals import plural
 from runs.access.roles import role_required
+from runs.engine import pauses
 from runs.models import Pipeline, Role, Run, Step
 from runs.models.pipeline import DEMO_FILES
 from runs.pipelines.definitions import written
@@ -64,6 +65,7 @@ def render_pipeline(
         "recent": [{"run": run, "took": took(run, now)} for run in recent[:RECENT]],
         "chart": _chart(recent),
         "can_start": can_start,
+        "paused": pauses.in_force().get(name),
         "payload": proposed(name, row.version) if payload is None and can_start else payload,
         "again": bool(recent),
         "problem": problem,

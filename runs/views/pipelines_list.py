@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
+from runs.engine import pauses
 from runs.models import Pipeline, Role, Run
 from runs.models.pipeline import DEMO_FILES
 from runs.views.page import page
@@ -34,8 +35,10 @@ def pipelines(request: HttpRequest) -> HttpResponse:
             "status", "triggered_at"
         )
     }
+    paused = pauses.in_force()
     for row in rows:
         row.last = last.get(row.last_id)
+        row.paused = paused.get(row.name)
     gone = [row for row in rows if not row.present and not row.file.startswith(DEMO_FILES)]
     good = [row for row in rows if row.present and row.version_id]
     wanted = searched(request.GET, "name")

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from runs.access.roles import role_required
+from runs.engine import pauses
 from runs.models import Role, Run, RunEvent, Step
 from runs.models.run import ENDED, IN_FLIGHT
 from runs.pipelines.definitions import group_of, written
@@ -144,6 +145,7 @@ def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
         "took": took(found, now) or _worked(found, places),
         "can_cancel": found.status not in ENDED,
         "in_flight": found.status in IN_FLIGHT,
+        "paused": pauses.in_force().get(found.pipeline_name) if found.status not in ENDED else None,
     }
 
 

@@ -16,6 +16,7 @@ from runs.views import (
     marking_made,
     marking_queue,
     marking_texts,
+    pausing,
     pipeline_actions,
     pipeline_page,
     pipelines_list,
@@ -81,6 +82,10 @@ urlpatterns = [
     path("ui/schedules", schedules.list_schedules, name="ui-schedules"),
     path("ui/pipelines", pipelines_list.pipelines, name="ui-pipelines"),
     path("ui/pipelines/reload", pipeline_actions.reload, name="ui-pipelines-reload"),
+    path("ui/pause", pausing.pause_everything, name="ui-pause"),
+    path("ui/resume", pausing.resume_everything, name="ui-resume"),
+    path("ui/pipelines/<name:name>/pause", pausing.pause_pipeline, name="ui-pipeline-pause"),
+    path("ui/pipelines/<name:name>/resume", pausing.resume_pipeline, name="ui-pipeline-resume"),
     path("ui/pipelines/<name:name>/run", pipeline_actions.run_now, name="ui-pipeline-run"),
     path("ui/pipelines/<name:name>", pipeline_page.pipeline, name="ui-pipeline"),
 ]

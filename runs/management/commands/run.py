@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from runs.engine import pauses
 from runs.intake import body, held_up
 from runs.intake.accept import Accepted, start
 from runs.intake.follow import NotPickedUp, follow
@@ -59,7 +60,7 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"Run {run_id} of {accepted.pipeline}. {accepted.reason}".rstrip())
         try:
-            self._follow(run_id)
+            self._follow(run_id, accepted.pipeline)
         except KeyboardInterrupt:
             self.stdout.write(f"\nThe run goes on. To cancel it: manage.py cancel {run_id}")
             sys.exit(INTERRUPTED)
@@ -79,9 +80,11 @@ class Command(BaseCommand):
         except Refused as error:
             raise CommandError(str(error)) from error
 
-    def _follow(self, run_id: uuid.UUID) -> None:
+    def _follow(self, run_id: uuid.UUID, pipeline: str) -> None:
         for happened in follow(run_id):
             if isinstance(happened, NotPickedUp):
+                if pauses.of(pipeline) is not None:
+                    continue  # that was said when the run was stored
                 self.stdout.write(self.style.WARNING(NOBODY.format(happened.seconds)))
             else:
                 self.stdout.write(self._line(happened))

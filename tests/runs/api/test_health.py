@@ -6,6 +6,7 @@ from django.db import OperationalError
 
 from runs import events
 from runs.api import health
+from runs.engine import pauses
 from runs.models import Run, RunStatus, Step
 from tests.runs.intake_factories import NOW, pipeline
 
@@ -26,6 +27,8 @@ def test_health_needs_no_login(client):
         "database": "ok",
         "workers": "ok",
         "oldest_queued_seconds": None,
+        "everything_paused": False,
+        "pipelines_paused": 0,
         "version": "0.1.0",
     }
 
@@ -104,3 +107,17 @@ def test_database_that_hangs_is_503_in_time_and_piles_up_no_threads(client, monk
     finally:
         release.set()
         health._probe._thread.join(10)
+
+
+@pytest.mark.django_db
+def test_what_is_paused_does_not_stall_and_is_told():
+    run = queued(NOW)
+    pauses.pause("triage", by="ann", reason="", now=NOW)
+    found = health.state(NOW + timedelta(minutes=5))
+    assert (found["status"], found["oldest_queued_seconds"]) == ("ok", None)
+    assert (found["everything_paused"], found["pipelines_paused"]) == (False, 1)
+    pauses.resume("triage", by="ann", now=NOW)
+    pauses.pause(pauses.EVERYTHING, by="ann", reason="", now=NOW)
+    found = health.state(NOW + timedelta(minutes=5))
+    assert (found["status"], found["everything_paused"], found["pipelines_paused"]) == ("ok", True, 0)
+    assert run.status == "queued"

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 OPEN = {"home", "login", "logout"}
 WRITES = {
     "ui-demo-make", "ui-demo-remove",
+    "ui-pause", "ui-resume", "ui-pipeline-pause", "ui-pipeline-resume",
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
     "ui-escalation-decide", "ui-escalation-revise",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
