@@ -21,6 +21,7 @@ from vectorstep.env import BadEnvironment
 
 # Pages and answers list every bin; narrower ones would hold next to nothing.
 MOST_BINS = 1000
+AGENT_EXECUTORS = ("command", "gateway")
 A_WEEK = 7 * 24 * 60
 
 
@@ -107,6 +108,12 @@ class Price(Section):
     output_per_mtok: Dollars
 
 
+class AgentLimits(Section):
+    """``max_calls``: how many steps may ask the agent at the same time, over all workers."""
+
+    max_calls: int = Field(ge=1, le=100_000)
+
+
 class Service(Section):
     calibration: Calibration = Calibration()
     executors: Executors = Executors()
@@ -115,6 +122,18 @@ class Service(Section):
     outbound: Outbound = Outbound()
     marking: Marking = Marking()
     prices: list[Price] = []
+    agents: dict[str, AgentLimits] = {}
+
+    @field_validator("agents")
+    @classmethod
+    def agents_have_an_executor(cls, agents: dict[str, AgentLimits]) -> dict[str, AgentLimits]:
+        """A name alone would silently limit nothing."""
+        for name in agents:
+            executor, _, agent = name.partition(":")
+            if executor not in AGENT_EXECUTORS or not agent:
+                expected = " or ".join(f"{one}:NAME" for one in AGENT_EXECUTORS)
+                raise ValueError(f"{name!r} is no agent; expected {expected}")
+        return agents
 
     @field_validator("prices")
     @classmethod

@@ -3,6 +3,7 @@
 import uuid
 from datetime import datetime
 
+from django.db.models import Q
 from django.utils import timezone
 
 from calibration.statements import Statement
@@ -34,12 +35,13 @@ def begin(claimed: Claimed) -> None:
 
 
 def left_alone(step_id: uuid.UUID, *, now: datetime) -> bool:
-    """Whether the step is a branch that must not begin, because its pipeline is paused: it stays due. No query unless
-    something is paused.
+    """Whether the step must not go on as its pipeline is paused: a branch that has not begun, or a step that waits
+    for its turn. It stays due. No query unless something is paused.
     """
     if not pauses.in_force():
         return False
-    unbegun = Step.objects.filter(id=step_id, started_at=None, leased=False, status=StepStatus.PENDING)
+    uncalled = Q(started_at=None) | Q(turn_asked_at__isnull=False)
+    unbegun = Step.objects.filter(uncalled, id=step_id, leased=False, status=StepStatus.PENDING)
     name = unbegun.values_list("run__pipeline_name", flat=True).first()
     return name is not None and pauses.of(name) is not None and bool(unbegun.update(wake_at=now))
 

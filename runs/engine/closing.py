@@ -68,6 +68,7 @@ def end_leftover(*, step_id: uuid.UUID, now: datetime) -> None:
         leased=False,
         lease=F("lease") + 1,
         wake_at=None,
+        turn_asked_at=None,
     )
 
 
@@ -92,7 +93,13 @@ def _close(
     unfinished = Step.objects.filter(run_id=run_id, status__in=UNFINISHED)
     lose(unfinished, run_id)
     unfinished.update(
-        status=step_status, error=reason, completed_at=now, leased=False, lease=F("lease") + 1, wake_at=None
+        status=step_status,
+        error=reason,
+        completed_at=now,
+        leased=False,
+        lease=F("lease") + 1,
+        wake_at=None,
+        turn_asked_at=None,
     )
     events.log(run_id, kind, reason, now=now, level="warning", data={"status": status})
     parents.wake(run_id, now=now)

@@ -6,7 +6,7 @@ import uuid
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from runs.engine import branches, closing, commit, joining, leases, overdue, plan, state, step
+from runs.engine import branches, closing, commit, joining, leases, overdue, plan, state, step, turns
 from runs.engine.claimed import Claimed, onward
 from runs.engine.finish import end
 from runs.engine.leases import LeaseLost, heartbeat
@@ -109,7 +109,9 @@ def _take_step(step_id: uuid.UUID) -> Claimed | Work | None:
 def _carry_on(claimed: Claimed) -> Claimed | Work | None:
     with heartbeat.holding(claimed.lease):
         try:
-            return step.carry_on(claimed)
+            following = step.carry_on(claimed)
+            turns.hand_on(claimed.row.agent)
+            return following
         except NOT_OURS:
             logger.info("step %s is no longer this worker's", claimed.row.id)
         except Exception as error:

@@ -123,6 +123,7 @@ def _fail_unfinished_branches(row: Step, limit: float, now: datetime) -> bool:
         leased=False,
         lease=F("lease") + 1,
         wake_at=None,
+        turn_asked_at=None,
     )
     Step.objects.filter(id=row.id).update(awaited=0, wake_at=now + PATIENCE)
     message = f"The {limit:g} seconds of {row.name} are over: what had not finished has failed."

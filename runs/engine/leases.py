@@ -51,6 +51,7 @@ def claim(step_id: uuid.UUID, *, now: datetime) -> Lease | None:
         lease=F("lease") + 1,
         attempts=F("attempts") + 1,
         wake_at=until(now),
+        turn_taken_at=None,
         # A waiting step is being called from here on; the other states say what was interrupted.
         status=Case(
             When(status=StepStatus.PENDING, then=Value(StepStatus.RUNNING, output_field=TextField())),

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from runs import executors, spending
-from runs.engine import branches, collect, commit, gate, leases, loop, nesting, people, primary, waiting
+from runs.engine import branches, collect, commit, gate, leases, loop, nesting, people, primary, turns, waiting
 from runs.engine.claimed import Claimed
 from runs.engine.finish import ANSWER_FIELDS, decide, end, event
 from runs.engine.plan import Plan
@@ -85,6 +85,8 @@ def _answer(claimed: Claimed) -> None:
 
 def _ask(claimed: Claimed) -> None:
     row = claimed.row
+    if not turns.take(row, claimed.lease, now=timezone.now()):
+        raise waiting.LetGo
     row.tries += 1
     try:
         ask = _WAITING.get(row.executor, primary.ask)
@@ -124,6 +126,7 @@ def _keep_answer(claimed: Claimed) -> None:
     message = f"{row.name} answered with {said}; gathering signals."
     _save(claimed, event(claimed, "step.answered", message, now=now), now=now)
     claimed.prepared.answer_saved = True
+    turns.hand_on(row.agent)
 
 
 def _save(claimed: Claimed, *told: RunEvent, now: datetime) -> None:

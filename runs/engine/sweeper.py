@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from runs import events, rows
-from runs.engine import closing, pauses
+from runs.engine import closing, pauses, turns
 from runs.engine.publish import PATIENCE, publish
 from runs.engine.work import Work
 from runs.models import Run, RunStatus, Step
@@ -31,7 +31,7 @@ def sweep(*, now: datetime | None = None) -> int:
     closing.end_orphans(now=now)
     works = [*_due_steps(now), *_due_runs(now), *_stuck_runs(now)]
     publish(*works, insist=True)
-    return len(works)
+    return len(works) + turns.call_up_all(now=now)
 
 
 def _due_steps(now: datetime) -> list[Work]:
@@ -80,12 +80,11 @@ def _due_runs(now: datetime) -> list[Work]:
 
 
 def _begun_or_allowed() -> Q:
-    """Steps, but no branch that has not begun of a run that is paused."""
+    """Steps, but of a run that is paused none that has not begun, or waits for its turn."""
     if not pauses.in_force():
         return Q()
-    return Q(started_at__isnull=False) | Q(
-        run_id__in=Run.objects.filter(pauses.allowed(), status=RunStatus.RUNNING).values("id")
-    )
+    called = Q(started_at__isnull=False, turn_asked_at=None)
+    return called | Q(run_id__in=Run.objects.filter(pauses.allowed(), status=RunStatus.RUNNING).values("id"))
 
 
 def _stuck_runs(now: datetime) -> list[Work]:

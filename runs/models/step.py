@@ -86,6 +86,11 @@ class Step(models.Model):
     attempts = models.IntegerField(default=0, help_text="How often a worker claimed it (crashes included).")
     tries = models.IntegerField(default=0, help_text="How often the agent was called in this pass (retry).")
 
+    turn_asked_at = models.DateTimeField(null=True, help_text="Since when it waits for a free call of its agent.")
+    turn_taken_at = models.DateTimeField(
+        null=True, help_text="When a limited call of its agent began; counts while leased."
+    )
+
     class Meta:
         constraints = [
             UniqueConstraint(fields=["run", "name"], name="step_name_unique_in_run"),
@@ -94,6 +99,12 @@ class Step(models.Model):
         indexes = [
             Index(fields=["wake_at"], condition=Q(wake_at__isnull=False), name="step_due"),
             Index(fields=["name", "-id"], name="step_name_newest"),
+            Index(
+                fields=["agent", "turn_asked_at", "id"],
+                condition=Q(turn_asked_at__isnull=False),
+                name="step_turn_asked",
+            ),
+            Index(fields=["agent"], condition=Q(turn_taken_at__isnull=False, leased=True), name="step_turn_taken"),
         ]
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from calibration.storable import storable_name
+from runs.engine import turns
 from runs.models import Run, RunEvent, Signal, Step
 from runs.models.signal import SignalKind, SignalState
 from runs.models.step import UNFINISHED, StepStatus
@@ -194,6 +195,8 @@ def _panel(step: Any, signals: list[Signal], retries: list[RunEvent], definition
 
 def meaning(step: Step) -> str:
     """What its status means, for a reader who does not know the words."""
+    if step.status == StepStatus.PENDING and step.turn_asked_at:
+        return f"It waits for {turns.told(step.agent)}. Whoever waits longest goes first."
     if step.status == StepStatus.PENDING and step.awaited:
         return STEP_WAITS_FOR.get(step.executor, STEP_MEANING[step.status])
     return STEP_MEANING.get(step.status, "")
