@@ -25,10 +25,10 @@ class Waiting:
 
 def waiting() -> Waiting:
     """Three bounded queries."""
-    oldest = listing.waiting().order_by("opened_at", "id").select_related("run", "step")[:SHOWN]
+    oldest = listing.ESCALATIONS.waiting().order_by("opened_at", "id").select_related("run", "step")[:SHOWN]
     shown = oldest.only("reason", "opened_at", "run__pipeline_name", "step__name")
     to_mark = QueueItem.objects.order_by().values("pk")[: COUNTED + 1].count()
-    return Waiting(list(shown), _capped(listing.count_waiting(COUNTED)), _capped(to_mark))
+    return Waiting(list(shown), _capped(listing.ESCALATIONS.count_waiting(COUNTED)), _capped(to_mark))
 
 
 def _capped(count: int) -> str:

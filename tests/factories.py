@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 
 from runs.escalations.deciding import CLOSES
 from runs.models import (
+    Approval,
     Decision,
     Escalation,
     Pipeline,
@@ -132,6 +133,15 @@ def escalation(of: Step, *, decided: str = "", by: str = "ann", **fields: Any) -
         row.state, row.closed_at, row.closed_by = CLOSES[Decision.Kind(decided)], at, by
         row.save()
     return row
+
+
+def approval(of: Step, *, answered: str = "", by: str = "ann", **fields: Any) -> Approval:
+    """A question to a person; ``answered`` (approved, rejected, ...) closes it two minutes later."""
+    asked = {"name": of.name, "kind": "step", "message": "Do it now?", "opened_at": of.run.triggered_at}
+    if answered:
+        asked |= {"state": answered, "closed_by": by, "reason": "looked at it" if by else ""}
+        asked["closed_at"] = of.run.triggered_at + dt.timedelta(minutes=2)
+    return Approval.objects.create(step=of, run=of.run, **{**asked, **fields})
 
 
 def worked_example(**changes: Any) -> dict[str, Any]:

@@ -219,6 +219,12 @@ SPECTACULAR_SETTINGS = {
     "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["runs.access.permissions.HasRole"],
+    # Two kinds of question have a field of the same name with words of their own.
+    "ENUM_NAME_OVERRIDES": {
+        "EscalationStateEnum": "runs.models.EscalationState.values",
+        "ApprovalStateEnum": "runs.models.ApprovalState.values",
+        "ApprovalKindEnum": "runs.models.ApprovalKind.values",
+    },
 }
 
 LOGGING = {

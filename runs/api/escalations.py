@@ -129,7 +129,7 @@ class EscalationList(APIView):
         tab: listing.Tab = "closed" if parameters.choice(request.GET, "state", listing.TABS) == "closed" else "open"
         after = parameters.identity(request.GET, "after", of="an escalation")
         try:
-            found = listing.page(tab, _filters(request.GET), now=timezone.now(), size=limit, after=after)
+            found = listing.ESCALATIONS.page(tab, _filters(request.GET), now=timezone.now(), size=limit, after=after)
         except listing.UnknownCursor:
             raise BadParameter("after", "after must be the `next` of the page before.") from None
         return Response({"escalations": [_body(one) for one in found.rows], "next": found.after})

@@ -3,7 +3,19 @@
 from django.urls import path
 
 from runs import converters  # noqa: F401 (makes <name:...> known)
-from runs.api import escalations, feedback, health, intake, pausing, pipelines, runs, schedules, schema, trust
+from runs.api import (
+    approvals,
+    escalations,
+    feedback,
+    health,
+    intake,
+    pausing,
+    pipelines,
+    runs,
+    schedules,
+    schema,
+    trust,
+)
 
 urlpatterns = [
     path("webhook", intake.Webhook.as_view()),
@@ -19,6 +31,9 @@ urlpatterns = [
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view()),
     path("runs/<uuid:run_id>/feedback", feedback.RunFeedback.as_view()),
     path("runs/<uuid:run_id>/steps/<name:step_name>/feedback", feedback.StepFeedback.as_view()),
+    path("approvals", approvals.ApprovalList.as_view()),
+    path("approvals/<uuid:approval_id>", approvals.ApprovalDetail.as_view()),
+    path("approvals/<uuid:approval_id>/answer", approvals.AnswerApproval.as_view()),
     path("escalations", escalations.EscalationList.as_view()),
     path("escalations/<uuid:escalation_id>", escalations.EscalationDetail.as_view()),
     path("escalations/<uuid:escalation_id>/decision", escalations.DecideEscalation.as_view()),

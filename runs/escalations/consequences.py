@@ -36,9 +36,9 @@ def consequences(escalation: Escalation, run: Run, *, proceed: bool = True) -> C
     step = escalation.step
     if step.branch is not None:
         return _of_branch(step, _siblings(step))
-    follows = _follows(step, run.version.config)
-    approve = follows if proceed else "The run ends as stopped, since the answer says that there is nothing more to do."
-    then = follows if proceed else f"{approve.removesuffix('.')}, unless your version sets proceed to true."
+    after = follows(step, run.version.config)
+    approve = after if proceed else "The run ends as stopped, since the answer says that there is nothing more to do."
+    then = after if proceed else f"{approve.removesuffix('.')}, unless your version sets proceed to true."
     revise = "" if step.executor in GROUPS else f"Your version stands in the place of the answer. {then}"
     return Consequences(approve, revise, _ESCALATE, "The run ends as aborted. Nothing after this step is started.")
 
@@ -76,7 +76,8 @@ def _siblings(step: Step) -> _Siblings:
     )
 
 
-def _follows(step: Step, config: Mapping[str, Any]) -> str:
+def follows(step: Step, config: Mapping[str, Any]) -> str:
+    """What the run does once ``step``, which is no branch, has passed."""
     entries = written(config)
     if step.index + 1 >= len(entries):
         return "It was the last step, so the run is completed."

@@ -1,4 +1,4 @@
-"""The escalations as lists: those that wait, longest first, and those that are closed, newest first.
+"""What people are asked, as lists: what waits, longest first, and what is closed, newest first.
 
 No list costs more the more there is: a page is looked for among a window of rows, and the next page begins where the
 window ended.
@@ -8,18 +8,24 @@ import datetime as dt
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
+from django.db import connection
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Left
 
 from runs.literals import literal
-from runs.models import Decision, Escalation, EscalationState
+from runs.models import Approval, Decision, Escalation
 from runs.pipelines.definitions import group_of
 
 Tab = Literal["open", "closed"]
 TABS: tuple[Tab, ...] = ("open", "closed")
 WINDOW = 2_000
 BADGE = 99
+HEAD = 500
+OPEN = "open"
+
+Asked = TypeVar("Asked", Escalation, Approval)
 
 
 class UnknownCursor(Exception):
@@ -28,7 +34,10 @@ class UnknownCursor(Exception):
 
 @dataclass(frozen=True)
 class Filters:
-    """ "" and None mean any. ``step`` is a step, or a group with all its branches; ``to`` is who is asked now."""
+    """ "" and None mean any. ``step`` is a step, or a group with all its branches; ``to`` is who is asked now.
+
+    ``overdue``: its deadline has passed while it waits, which only an escalation outlives.
+    """
 
     pipeline: str = ""
     step: str = ""
@@ -39,7 +48,7 @@ class Filters:
     overdue: bool = False
     run: uuid.UUID | None = None
 
-    def apply(self, rows: "QuerySet[Escalation]", *, now: dt.datetime) -> "QuerySet[Escalation]":
+    def apply(self, rows: "QuerySet[Asked]", *, now: dt.datetime) -> "QuerySet[Asked]":
         columns = {
             "run__pipeline_name": self.pipeline,
             "step__agent": self.agent,
@@ -54,44 +63,104 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Page:
+class Page(Generic[Asked]):
     """``after`` is the id that the next page begins after, None on the last; a page may be empty and not the last."""
 
-    rows: Sequence[Escalation]
+    rows: Sequence[Asked]
     after: uuid.UUID | None
 
 
-def waiting() -> "QuerySet[Escalation]":
-    """What waits for a decision, in no order."""
-    return Escalation.objects.filter(state=literal(EscalationState.OPEN.value))
+@dataclass(frozen=True)
+class Listing(Generic[Asked]):
+    """The lists of one kind of question; ``shown`` are the columns a list needs of each, its run and its step.
+
+    Of the texts ``headed`` it has the beginning, as ``message_head`` for ``message``.
+    """
+
+    model: type[Asked]
+    shown: Sequence[str]
+    headed: Sequence[str] = ()
+
+    def waiting(self) -> "QuerySet[Asked]":
+        """What waits for an answer, in no order."""
+        return self.model._default_manager.filter(state=literal(OPEN))
+
+    def closed(self) -> "QuerySet[Asked]":
+        # Both conditions: each kind's index of what is closed has one of them.
+        return self.model._default_manager.exclude(state=literal(OPEN)).filter(closed_at__isnull=False)
+
+    def count_waiting(self, most: int = BADGE) -> int:
+        """How many wait, counted up to ``most`` + 1."""
+        return self._counted(most).count()
+
+    def following(self) -> Asked | None:
+        """What has waited longest, with nothing but its id."""
+        return self.waiting().order_by("opened_at", "id").only("id").first()
+
+    def page(
+        self, tab: Tab, filters: Filters, *, now: dt.datetime, size: int, after: uuid.UUID | None = None
+    ) -> Page[Asked]:
+        """One page with what a list shows of each, its run and its step. Raises UnknownCursor."""
+        ordered = self._after(tab, after)
+        if filters.run is not None:
+            ordered = ordered.filter(run_id=filters.run)
+        if filters == Filters():
+            rows, window = list(self._shown(ordered)[: size + 1]), None
+        else:
+            among = self.model._default_manager.filter(id__in=ordered.values("id")[:WINDOW])
+            rows = list(self._shown(_ordered(tab, filters.apply(among, now=now)))[: size + 1])
+            window = next(iter(ordered.values_list("id", flat=True)[WINDOW - 1 : WINDOW]), None)
+        return Page(rows[:size], rows[size - 1].id if len(rows) > size else window)
+
+    def names(self, tab: Tab) -> Mapping[str, list[str]]:
+        """What can be chosen from: the names among the first that a list without filters would show."""
+        columns = ("run__pipeline_name", "step__name", "step__agent", "run__team", "to")
+        found = list(self._after(tab, None).values_list(*columns)[:WINDOW])
+        pipelines, steps, agents, teams, groups = zip(*found, strict=True) if found else ((), (), (), (), ())
+        every = {"pipeline": pipelines, "step": map(group_of, steps), "agent": agents, "team": teams, "to": groups}
+        return {name: sorted({value for value in values if value}) for name, values in every.items()}
+
+    def _counted(self, most: int) -> "QuerySet[Asked, uuid.UUID]":
+        return self.waiting().order_by().values_list("id", flat=True)[: most + 1]
+
+    def _after(self, tab: Tab, after: uuid.UUID | None) -> "QuerySet[Asked]":
+        rows = self.waiting() if tab == "open" else self.closed()
+        if after is None:
+            return _ordered(tab, rows)
+        last = self.model._default_manager.only("opened_at", "closed_at").filter(id=after).first()
+        if last is None or (tab == "closed" and last.closed_at is None):
+            raise UnknownCursor
+        if tab == "open":
+            beyond = Q(opened_at__gt=last.opened_at) | Q(opened_at=last.opened_at, id__gt=last.id)
+            return _ordered(tab, rows.filter(beyond, opened_at__gte=last.opened_at))
+        beyond = Q(closed_at__lt=last.closed_at) | Q(closed_at=last.closed_at, id__lt=last.id)
+        return _ordered(tab, rows.filter(beyond, closed_at__lte=last.closed_at))
+
+    def _shown(self, rows: "QuerySet[Asked]") -> "QuerySet[Asked]":
+        heads = {f"{name}_head": Left(name, HEAD) for name in self.headed}
+        return rows.select_related("run", "step").only(*_SHOWN, *self.shown).annotate(**heads)
 
 
-def count_waiting(most: int = BADGE) -> int:
-    """How many wait, counted up to ``most`` + 1."""
-    return waiting().order_by().values("pk")[: most + 1].count()
+_SHOWN = (
+    "id", "state", "reason", "to", "opened_at", "due_at", "closed_at", "closed_by",
+    "run__pipeline_name", "run__team", "run__stage", "run__status", "run__summary", "run__started_by",
+    "step__name", "step__agent", "step__executor",
+)  # fmt: skip
+
+ESCALATIONS = Listing(
+    Escalation, ("tier", "overdue_since", "on_timeout", "step__combined_trust", "step__confidence_threshold")
+)
+APPROVALS = Listing(Approval, ("kind", "name"), headed=["message"])
 
 
-def page(tab: Tab, filters: Filters, *, now: dt.datetime, size: int, after: uuid.UUID | None = None) -> Page:
-    """One page with what a list shows of each escalation, its run and its step. Raises UnknownCursor."""
-    ordered = _after(tab, after)
-    if filters.run is not None:
-        ordered = ordered.filter(run_id=filters.run)
-    if filters == Filters():
-        rows, window = list(_shown(ordered)[: size + 1]), None
-    else:
-        among = Escalation.objects.filter(id__in=ordered.values("id")[:WINDOW])
-        rows = list(_shown(_ordered(tab, filters.apply(among, now=now)))[: size + 1])
-        window = next(iter(ordered.values_list("id", flat=True)[WINDOW - 1 : WINDOW]), None)
-    return Page(rows[:size], rows[size - 1].id if len(rows) > size else window)
-
-
-def names(tab: Tab) -> Mapping[str, list[str]]:
-    """What can be chosen from: the names among the first that a list without filters would show."""
-    columns = ("run__pipeline_name", "step__name", "step__agent", "run__team", "to")
-    found = list(_after(tab, None).values_list(*columns)[:WINDOW])
-    pipelines, steps, agents, teams, groups = zip(*found, strict=True) if found else ((), (), (), (), ())
-    every = {"pipeline": pipelines, "step": map(group_of, steps), "agent": agents, "team": teams, "to": groups}
-    return {name: sorted({value for value in values if value}) for name, values in every.items()}
+def counts_waiting(most: int = BADGE) -> tuple[int, int]:
+    """How many escalations and how many approvals wait, each counted up to ``most`` + 1. One query."""
+    compiled = [one._counted(most).query.sql_with_params() for one in (ESCALATIONS, APPROVALS)]
+    counts = ", ".join(f"(SELECT COUNT(*) FROM ({sql}) AS waiting)" for sql, _ in compiled)  # noqa: S608 (both texts are the ORM's own)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {counts}", [value for _, params in compiled for value in params])
+        escalations, approvals = cursor.fetchone()
+    return escalations, approvals
 
 
 def closing(escalations: Sequence[Escalation]) -> dict[uuid.UUID, Decision]:
@@ -101,27 +170,5 @@ def closing(escalations: Sequence[Escalation]) -> dict[uuid.UUID, Decision]:
     return {decision.escalation_id: decision for decision in decisions}
 
 
-def _after(tab: Tab, after: uuid.UUID | None) -> "QuerySet[Escalation]":
-    rows = waiting() if tab == "open" else Escalation.objects.filter(closed_at__isnull=False)
-    if after is None:
-        return _ordered(tab, rows)
-    last = Escalation.objects.only("opened_at", "closed_at").filter(id=after).first()
-    if last is None or (tab == "closed" and last.closed_at is None):
-        raise UnknownCursor
-    if tab == "open":
-        beyond = Q(opened_at__gt=last.opened_at) | Q(opened_at=last.opened_at, id__gt=last.id)
-        return _ordered(tab, rows.filter(beyond, opened_at__gte=last.opened_at))
-    beyond = Q(closed_at__lt=last.closed_at) | Q(closed_at=last.closed_at, id__lt=last.id)
-    return _ordered(tab, rows.filter(beyond, closed_at__lte=last.closed_at))
-
-
-def _ordered(tab: Tab, rows: "QuerySet[Escalation]") -> "QuerySet[Escalation]":
+def _ordered(tab: Tab, rows: "QuerySet[Asked]") -> "QuerySet[Asked]":
     return rows.order_by("opened_at", "id") if tab == "open" else rows.order_by("-closed_at", "-id")
-
-
-def _shown(rows: "QuerySet[Escalation]") -> "QuerySet[Escalation]":
-    return rows.select_related("run", "step").only(
-        "id", "state", "reason", "to", "tier", "opened_at", "due_at", "overdue_since", "on_timeout", "closed_at",
-        "closed_by", "run__pipeline_name", "run__team", "run__stage", "run__status", "run__summary", "run__started_by",
-        "step__name", "step__agent", "step__executor", "step__combined_trust", "step__confidence_threshold",
-    )  # fmt: skip

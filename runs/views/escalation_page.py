@@ -76,6 +76,6 @@ def _page(
         "asked": asked,
         "why_not": "" if can(request.user, Role.OPERATOR) else refusal(request.user, Role.OPERATOR),
         "groups": groups_known(found.run.version.config) if is_open else [],
-        "following": None if is_open else listing.waiting().order_by("opened_at", "id").only("id").first(),
+        "following": None if is_open else listing.ESCALATIONS.following(),
     }
     return page(request, "escalations/detail.html", context, status=status)

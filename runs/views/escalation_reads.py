@@ -72,6 +72,8 @@ def changes_of(escalation: Escalation) -> Mapping[str, Any]:
 
 def groups_known(config: Mapping[str, Any]) -> list[str]:
     """Whom others hand escalations on to, and whom this pipeline names."""
-    asked = listing.waiting().exclude(to="").order_by("to").values_list("to", flat=True).distinct()[:SUGGESTED]
+    asked = (
+        listing.ESCALATIONS.waiting().exclude(to="").order_by("to").values_list("to", flat=True).distinct()[:SUGGESTED]
+    )
     named = [(entry.get("escalation") or {}).get("to") for entry in written(config)]
     return sorted({name for name in (*asked, *named) if name})

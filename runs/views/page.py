@@ -1,6 +1,7 @@
 """What every page shares: the shell's navigation, the reader's role, and the one reading of the clock."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -18,24 +19,29 @@ NAVIGATION = (
     ("Overview", "ui-home", "o", "overview"),
     ("Runs", "ui-runs", "r", "runs"),
     ("Escalations", "ui-escalations", "e", "escalations"),
+    ("Approvals", "ui-approvals", "a", "approvals"),
     ("Marking", "ui-marking-queue", "m", "marking"),
     ("Pipelines", "ui-pipelines", "p", "pipelines"),
     ("Insights", "ui-insights", "i", "insights"),
 )
 
 
-def _waiting_escalations() -> str:
-    """How many wait for a decision; "" for none. One query, made only where the navigation is drawn."""
-    count = listing.count_waiting()
+def _badges() -> dict[str, Callable[[], str]]:
+    """How many of each wait, "" for none: one query for all, made only where the navigation is drawn."""
+    counts = cache(listing.counts_waiting)
+    return {
+        "ui-escalations": lambda: _capped(counts()[0]),
+        "ui-approvals": lambda: _capped(counts()[1]),
+    }
+
+
+def _capped(count: int) -> str:
     return f"{listing.BADGE}+" if count > listing.BADGE else str(count or "")
 
 
 def _everything_paused() -> Pause | None:
     """Asked where the shell is drawn; a query once a second in each process."""
     return pauses.in_force().get(pauses.EVERYTHING)
-
-
-BADGES = {"ui-escalations": _waiting_escalations}
 
 
 def page(
@@ -52,6 +58,7 @@ def page(
     """
     role = role_of(request.user)
     place = within or request.path
+    badges = _badges() if role is not None else {}
     shell = {
         "nav": [
             {
@@ -60,7 +67,7 @@ def page(
                 "key": key,
                 "icon": icon,
                 "here": _is_here(place, reverse(name)),
-                "badge": BADGES.get(name) if role is not None else None,
+                "badge": badges.get(name),
             }
             for label, name, key, icon in NAVIGATION
         ],

@@ -45,7 +45,7 @@ def open_of(run: Run) -> Open:
     if run.status in ENDED:
         return Open([], more=False)
     found = list(
-        listing.waiting()
+        listing.ESCALATIONS.waiting()
         .filter(run=run)
         .select_related("step")
         .only("id", "to", "step__name")

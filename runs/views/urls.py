@@ -3,6 +3,8 @@ from django.urls import path
 
 import runs.converters  # noqa: F401 (makes <name:...> known)
 from runs.views import (
+    approval_page,
+    approvals_list,
     demo,
     escalation_page,
     escalation_revise,
@@ -58,6 +60,9 @@ urlpatterns = [
     path("ui/escalations/<uuid:escalation_id>", escalation_page.escalation, name="ui-escalation"),
     path("ui/escalations/<uuid:escalation_id>/decide", escalation_page.make_decision, name="ui-escalation-decide"),
     path("ui/escalations/<uuid:escalation_id>/revise", escalation_revise.revise, name="ui-escalation-revise"),
+    path("ui/approvals", approvals_list.approvals, name="ui-approvals"),
+    path("ui/approvals/<uuid:approval_id>", approval_page.approval, name="ui-approval"),
+    path("ui/approvals/<uuid:approval_id>/answer", approval_page.make_answer, name="ui-approval-answer"),
     path("ui/marks", mark_exchange.exchange, name="ui-marks"),
     path("ui/marks/export", mark_exchange.export, name="ui-marks-export"),
     path("ui/marks/check", mark_exchange.check, name="ui-marks-check"),

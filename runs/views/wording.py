@@ -20,6 +20,7 @@ TONES = {
     "planned": "quiet",
     "open": "warn",
     "approved": "good",
+    "rejected": "bad",
     "revised": "live",
     "timed_out": "bad",
     "withdrawn": "quiet",

@@ -46,7 +46,7 @@ class Command(BaseCommand):
         filters = listing.Filters(stage=stage, overdue=overdue, **{name: options[name] for name in FILTERS})
         after, shown = None, 0
         while True:
-            page = listing.page("open", filters, now=timezone.now(), size=AT_ONCE, after=after)
+            page = listing.ESCALATIONS.page("open", filters, now=timezone.now(), size=AT_ONCE, after=after)
             for one in page.rows:
                 self.stdout.write(_line(one))
             shown, after = shown + len(page.rows), page.after

@@ -18,7 +18,7 @@ WRITES = {
     "ui-demo-make", "ui-demo-remove",
     "ui-pause", "ui-resume", "ui-pipeline-pause", "ui-pipeline-resume",
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
-    "ui-escalation-decide", "ui-escalation-revise",
+    "ui-escalation-decide", "ui-escalation-revise", "ui-approval-answer",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
 MARKERS = {

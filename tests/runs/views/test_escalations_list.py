@@ -73,7 +73,7 @@ def test_a_deadline_is_overdue_from_its_second_on(viewer: Client, monkeypatch: p
 
 @pytest.mark.parametrize("tab", ["", "show=closed&"])
 def test_pages_follow_each_other_without_gaps(viewer: Client, tab: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.views.escalations_list.PAGE", 2)
+    monkeypatch.setattr("runs.views.question_lists.PAGE", 2)
     # Two of them at the same instant: their ids decide.
     made = [waiting(hours, decided="approve" if tab else "") for hours in (4, 3, 3, 2, 1)]
     ids = [str(one.id) for one in made]
@@ -90,11 +90,11 @@ def test_a_rare_match_is_looked_for_a_window_at_a_time(viewer: Client, monkeypat
     monkeypatch.setattr(listing, "WINDOW", 3)
     made = [waiting(hours) for hours in (7, 6, 5, 4)] + [waiting(3, to="leads")]
     filters = listing.Filters(to="leads")
-    first = listing.page("open", filters, now=NOW, size=2)
+    first = listing.ESCALATIONS.page("open", filters, now=NOW, size=2)
     assert (list(first.rows), first.after) == ([], made[2].id)
     html = viewer.get("/ui/escalations?to=leads").content.decode()
     assert "the next part may have some" in html
-    second = listing.page("open", filters, now=NOW, size=2, after=first.after)
+    second = listing.ESCALATIONS.page("open", filters, now=NOW, size=2, after=first.after)
     assert (list(second.rows), second.after) == ([made[4]], None)
 
 
