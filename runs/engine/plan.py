@@ -129,14 +129,18 @@ def render_config(prepared: Prepared) -> list[str]:
 
 def told_of_begin(row: Step, warnings: Sequence[str], *, now: datetime) -> list[RunEvent]:
     """What the log says when a step begins, with the warnings of its templates."""
-    began = events.event(
-        row.run_id, "step.started", f"{row.name} asks {row.agent or row.executor}.", now=now, step_name=row.name
-    )
+    began = events.event(row.run_id, "step.started", f"{row.name} {_begins(row)}.", now=now, step_name=row.name)
     warned = [
         events.event(row.run_id, "template.warning", text, now=now, step_name=row.name, level="warning")
         for text in warnings
     ]
     return [began, *warned]
+
+
+def _begins(row: Step) -> str:
+    """What really begins: most executors ask somebody, some start something, and some only wait."""
+    waits = {"human": "waits for a person", "pipeline": "starts its pipeline"}
+    return waits.get(row.executor) or f"asks {row.agent or row.executor}"
 
 
 def _note(plan: Plan, row: Step, kind: str, message: str, *, now: datetime, level: str = "info") -> None:

@@ -25,7 +25,7 @@ from runs.views import run_reads
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
 from runs.views.query import parameters, whole_number
-from runs.views.questions import open_of, questions_of
+from runs.views.questions import approvals_of, open_of, questions_of
 from runs.views.run_family import children_of, parent_of
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
@@ -209,6 +209,7 @@ def panels_of(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> li
         definitions(found),
         judged=judged,
         questions=questions_of(step_ids),
+        approvals=approvals_of(step_ids),
         children=children_of(steps),
     )
 

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 
 from calibration.storable import storable_name
 from runs.engine import turns
-from runs.models import Run, RunEvent, Signal, Step
+from runs.models import Approval, Run, RunEvent, Signal, Step
 from runs.models.signal import SignalKind, SignalState
 from runs.models.step import UNFINISHED, StepStatus
 from runs.trust.narrative import narrative, percents, verdict
@@ -96,6 +96,7 @@ class Panel:
     trace_events: int | None = None
     judged: Judged | None = None
     question: Question | None = None
+    approvals: Sequence[Approval] = ()
     children: Sequence[Run] = ()
 
     @property
@@ -125,6 +126,7 @@ def panels(
     *,
     judged: Mapping[uuid.UUID, Judged],
     questions: Mapping[uuid.UUID, Question],
+    approvals: Mapping[uuid.UUID, Sequence[Approval]],
     children: Mapping[uuid.UUID, Sequence[Run]],
 ) -> list[Panel]:
     """Panels in the order of ``steps``; ``definitions`` are those of the version the run executes, by name."""
@@ -140,6 +142,7 @@ def panels(
             panel,
             judged=judged.get(panel.step.id),
             question=questions.get(panel.step.id),
+            approvals=approvals.get(panel.step.id, ()),
             children=children.get(panel.step.id, ()),
         )
         for panel in made

@@ -205,5 +205,5 @@ def test_the_number_of_queries_does_not_grow(operator: Client, paused: Run, djan
         factories.escalation(factories.step(factories.run(status="escalated"), status="escalated"))
     # session, user, roles, the escalation, the panel's step, signals, retries, marks (3), question, its decision, the
     # history, what the answer says of going on, the groups known, the badge
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         operator.get(f"/ui/escalations/{one.id}")

@@ -232,8 +232,8 @@ def test_the_number_of_queries_does_not_grow_with_steps_signals_or_events(
         factories.signal(step, SignalKind.VERIFIER, score=0.9)
         factories.event(run)
     # session, user, roles, run and version, outline of steps, log, panels' steps, their signals, retries, what is asked
-    # about the run, what was asked about its steps, the badge
-    with django_assert_num_queries(17):
+    # about the run (two), what was asked about its steps (two), the badges
+    with django_assert_num_queries(19):
         viewer.get(f"/ui/runs/{run.id}")
 
 
