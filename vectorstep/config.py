@@ -10,6 +10,7 @@ from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -122,6 +123,17 @@ class Service(Section):
     outbound: Outbound = Outbound()
     marking: Marking = Marking()
     prices: list[Price] = []
+    public_url: str = ""
+
+    @field_validator("public_url")
+    @classmethod
+    def an_address_to_build_on(cls, url: str) -> str:
+        """Without a slash at its end. Whoever reads a message elsewhere must get here by it."""
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
+            raise ValueError(f"expected an address such as https://vectorstep.example, not {url!r}")
+        return url.rstrip("/")
+
     agents: dict[str, AgentLimits] = {}
 
     @field_validator("agents")

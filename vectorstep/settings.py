@@ -14,6 +14,8 @@ PIPELINES_DIR = env.path("VECTORSTEP_PIPELINES", "examples/pipelines")
 STEPS_DIR = env.path("VECTORSTEP_STEPS", "examples/steps")
 CONFIG_FILE = env.path("VECTORSTEP_CONFIG", "examples/config.yaml")
 SERVICE = config.load(CONFIG_FILE)
+# What the links in messages begin with.
+PUBLIC_URL = SERVICE.public_url or f"http://127.0.0.1:{env.port()}"
 
 DEBUG = env.flag("VECTORSTEP_DEBUG")
 SECRET_KEY = env.secret_key(VAR_DIR)

@@ -53,3 +53,16 @@ class ThrottledBackend(ModelBackend):
 def _key(request: HttpRequest, username: str) -> str:
     # In hexadecimal, because a cache key may hold neither blanks nor every letter a name may.
     return f"login-failures:{request.META.get('REMOTE_ADDR', '')}:{username.casefold().encode().hex()[:150]}"
+
+
+def too_often(request: HttpRequest, what: str, *, most: int, within: int) -> bool:
+    """Count one more ``what`` from the address the request comes from; whether that is more than ``most``.
+
+    The count lives where that of wrong passwords does, and ends ``within`` seconds after its first.
+    """
+    key = f"{what}:{request.META.get('REMOTE_ADDR', '')}"
+    cache.add(key, 0, within)
+    try:
+        return bool(cache.incr(key) > most)
+    except ValueError:  # it has ended in between
+        return False

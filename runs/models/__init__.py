@@ -2,6 +2,7 @@ from runs.models.access import Role, Team, Token
 from runs.models.approval import Approval, ApprovalKind, ApprovalState
 from runs.models.escalation import Decision, Escalation, EscalationState
 from runs.models.event import RunEvent
+from runs.models.link import DecisionLink
 from runs.models.pause import Pause
 from runs.models.pipeline import Pipeline, PipelineVersion
 from runs.models.preference import Preference
@@ -17,6 +18,7 @@ __all__ = [
     "ApprovalKind",
     "ApprovalState",
     "Decision",
+    "DecisionLink",
     "Escalation",
     "EscalationState",
     "Pause",

@@ -266,6 +266,13 @@ class Budget(Strict):
         return self
 
 
+class Links(Strict):
+    """One-use links to a decision of a run: for how long they are good, and whether they decide without a login."""
+
+    without_login: bool = False
+    expires_seconds: Seconds = 24 * 3600
+
+
 class Head(Strict):
     """Everything of a pipeline but its steps."""
 
@@ -281,6 +288,7 @@ class Head(Strict):
     schedule: Schedule | None = None
     budget: Budget | None = None
     readiness: Readiness | None = None
+    links: Links | None = None
     durable: Annotated[Durable | None, BeforeValidator(_old_durable)] = None
 
 

@@ -5,6 +5,7 @@ import runs.converters  # noqa: F401 (makes <name:...> known)
 from runs.views import (
     approval_page,
     approvals_list,
+    decision_links,
     demo,
     escalation_page,
     escalation_revise,
@@ -63,6 +64,9 @@ urlpatterns = [
     path("ui/approvals", approvals_list.approvals, name="ui-approvals"),
     path("ui/approvals/<uuid:approval_id>", approval_page.approval, name="ui-approval"),
     path("ui/approvals/<uuid:approval_id>/answer", approval_page.make_answer, name="ui-approval-answer"),
+    path("ui/approvals/<uuid:approval_id>/links", decision_links.for_approval, name="ui-approval-links"),
+    path("ui/escalations/<uuid:escalation_id>/links", decision_links.for_escalation, name="ui-escalation-links"),
+    path("ui/links/<str:token>", decision_links.decision_link, name="ui-decision-link"),
     path("ui/marks", mark_exchange.exchange, name="ui-marks"),
     path("ui/marks/export", mark_exchange.export, name="ui-marks-export"),
     path("ui/marks/check", mark_exchange.check, name="ui-marks-check"),

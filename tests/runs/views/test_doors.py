@@ -13,12 +13,13 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-OPEN = {"home", "login", "logout"}
+OPEN = {"home", "login", "logout", "ui-decision-link"}
 WRITES = {
     "ui-demo-make", "ui-demo-remove",
     "ui-pause", "ui-resume", "ui-pipeline-pause", "ui-pipeline-resume",
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
     "ui-escalation-decide", "ui-escalation-revise", "ui-approval-answer",
+    "ui-approval-links", "ui-escalation-links",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
 MARKERS = {
