@@ -1,7 +1,9 @@
-"""The answers behind a number (of a bucket, a bin, a side of a threshold), newest first, each with its run."""
+"""The answers behind a number (of a bucket, a bin, a side of a threshold, a version, an agent), newest first, each
+with its run.
+"""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -9,8 +11,11 @@ from django.http import QueryDict
 
 from calibration import binning
 from calibration.models import Bucket, LabelSource, Mark, Sample
+from insights.newest import newest_first
 from insights.query import share_of, width_of
 from insights.strip import percent_range
+from runs.marking import counting
+from runs.marking.counting import Count
 from runs.models import Step
 from runs.models.run import STAGES
 from runs.trust.percent import edge
@@ -18,13 +23,24 @@ from runs.views.query import BadAddress, one_of, whole_number
 
 PAGE = 50
 MOST_BINS = 1_000  # as many as a service may have: nothing is drawn here
-NAMES = ("bucket", "bin", "width", "below", "least", "stage", "show", "before")
-SHOW = {"labelled": "All with a label", "wrong": "Wrong", "right": "Right", "unlabelled": "Not labelled yet"}
+COUNTED = 10_000
+# The parts of a bucket's key that an address may name, each with its column: those left out may be anything.
+PARTS = {"step": "step", "agent": "agent", "prompt": "prompt_hash", "version": "agent_version"}
+NAMES = ("bucket", *PARTS, "bin", "width", "below", "least", "stage", "source", "show", "before")
+SHOW = {
+    "labelled": "All with a label",
+    "wrong": "Wrong",
+    "right": "Right",
+    "unlabelled": "Not labelled yet",
+    "all": "All answers",
+}
+SOURCES = [value for value in LabelSource.values if value]
 _WHERE = {
-    "labelled": Q(label__isnull=False),
-    "wrong": Q(label__lt=0.5),
-    "right": Q(label__gt=0.5),
-    "unlabelled": Q(label__isnull=True),
+    "labelled": Q(label__isnull=False, is_replay=False),
+    "wrong": Q(label__lt=0.5, is_replay=False),
+    "right": Q(label__gt=0.5, is_replay=False),
+    "unlabelled": Q(label__isnull=True, is_replay=False),
+    "all": Q(),
 }
 
 
@@ -32,15 +48,18 @@ _WHERE = {
 class Question:
     """Which samples are wanted; ``bin`` None is the whole bucket, ``stage`` "" both stages.
 
-    ``below`` and ``least`` are the two sides of a threshold: what it stops, and what it lets through.
+    ``parts`` are the parts of the bucket's key that were named, by the name they have in the address; "" is a part
+    that was not reported. ``below`` and ``least`` are the two sides of a threshold: what it stops, and what it lets through.
     """
 
-    bucket: int
+    bucket: int | None
+    parts: Mapping[str, str]
     bin: int | None
     width: float
     below: float | None
     least: float | None
     stage: str
+    source: str
     show: str
     before: uuid.UUID | None
 
@@ -56,8 +75,8 @@ class Question:
         """The question as it stands in a query string; the cursor left out."""
         shown = "" if self.show == "labelled" else self.show
         which = {"bucket": self.bucket, "bin": self.bin, "width": self.width, "below": self.below, "least": self.least}
-        given = {**which, "stage": self.stage, "show": shown}
-        return {name: str(value) for name, value in given.items() if value not in (None, "")}
+        given = {**which, "stage": self.stage, "source": self.source, "show": shown}
+        return {**self.parts, **{name: str(value) for name, value in given.items() if value not in (None, "")}}
 
 
 @dataclass(frozen=True)
@@ -83,21 +102,25 @@ class Row:
 def parse(query: QueryDict) -> Question:
     """Raises BadAddress naming the parameter that cannot be used and what it may be."""
     width = width_of(query, most=MOST_BINS)
+    parts = {name: query[name] for name in PARTS if name in query}
     return Question(
-        bucket=whole_number(query, "bucket"),
+        bucket=None if parts and "bucket" not in query else whole_number(query, "bucket"),
+        parts=parts,
         bin=whole_number(query, "bin", high=binning.bins_of(width) - 1) if "bin" in query else None,
         width=width,
         below=share_of(query, "below"),
         least=share_of(query, "least"),
         stage=one_of(query, "stage", STAGES),
+        source=one_of(query, "source", SOURCES),
         show=one_of(query, "show", SHOW) or "labelled",
         before=_cursor(query.get("before", "")),
     )
 
 
-def rows(question: Question) -> tuple[list[Row], uuid.UUID | None]:
+def rows(question: Question, buckets: Sequence[Bucket]) -> tuple[list[Row], uuid.UUID | None]:
     """One page, and the cursor of the next. Raises BadAddress for a cursor that leads nowhere."""
-    samples = list(_after(_matching(question), question)[: PAGE + 1])
+    matching, ids = _after(_matching(question), question, buckets), [one.pk for one in buckets]
+    samples = newest_first(matching, ids, PAGE + 1)
     shown, more = samples[:PAGE], len(samples) > PAGE
     ids = [sample.pk for sample in shown]
     steps = Step.objects.filter(pk__in=ids).select_related("run").only(*_STEP_COLUMNS).in_bulk()
@@ -113,12 +136,23 @@ _STEP_COLUMNS = (
 )  # fmt: skip
 
 
-def bucket(pk: int) -> Bucket | None:
-    return Bucket.objects.filter(pk=pk).first()
+def count(question: Question, buckets: Sequence[Bucket]) -> Count:
+    """How many answers there are on all pages, exactly up to COUNTED."""
+    matching = _matching(question).filter(bucket_id__in=[one.pk for one in buckets])
+    return counting.upto(matching.order_by().values("pk"), COUNTED)
+
+
+def buckets_of(question: Question) -> list[Bucket]:
+    """Those that are asked about; none for a bucket, step, agent or version that nothing is known of."""
+    parts = {PARTS[name]: value for name, value in question.parts.items()}
+    which = parts if question.bucket is None else {**parts, "pk": question.bucket}
+    return list(Bucket.objects.filter(**which).order_by("id"))
 
 
 def _matching(question: Question) -> "QuerySet[Sample]":
-    samples = Sample.objects.filter(_WHERE[question.show], bucket_id=question.bucket, is_replay=False)
+    samples = Sample.objects.filter(_WHERE[question.show])
+    if question.source:
+        samples = samples.filter(label_source=question.source)
     if question.stage:
         samples = samples.filter(stage=question.stage)
     if question.bin is not None:
@@ -128,15 +162,15 @@ def _matching(question: Question) -> "QuerySet[Sample]":
         samples = samples.filter(confidence_ppm__lt=binning.least_ppm(question.below))
     if question.least is not None:
         samples = samples.filter(confidence_ppm__gte=binning.least_ppm(question.least))
-    return samples.order_by("-observed_at", "-id")
+    return samples
 
 
-def _after(samples: "QuerySet[Sample]", question: Question) -> "QuerySet[Sample]":
+def _after(samples: "QuerySet[Sample]", question: Question, buckets: Sequence[Bucket]) -> "QuerySet[Sample]":
     if question.before is None:
         return samples
-    at = Sample.objects.filter(pk=question.before, bucket_id=question.bucket).values_list("observed_at", flat=True)
+    at = Sample.objects.filter(pk=question.before, bucket__in=buckets).values_list("observed_at", flat=True)
     if (moment := at.first()) is None:
-        raise BadAddress("before must be the id of an answer in this bucket.")
+        raise BadAddress("before must be the id of an answer in this list.")
     # The first condition bounds the walk through the index; the second breaks ties.
     return samples.filter(observed_at__lte=moment).exclude(observed_at=moment, id__gte=question.before)
 

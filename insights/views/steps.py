@@ -45,6 +45,7 @@ def steps(request: HttpRequest) -> HttpResponse:
         "any": bool(every),
         "found": len(found),
         "flagged": sum(step.flagged is not None for step in found),
+        "flagged_query": query_string(**{**kept, "show": "flagged"}),
         "chosen": kept,
         "choices": _choices(chosen, agents),
         "kept": query_string(stage=chosen["stage"]),

@@ -20,11 +20,14 @@ SHORT = 16
 
 @dataclass(frozen=True)
 class Row:
-    """A version in the list; ``query`` is the address that shows it against the one before."""
+    """A version in the list; ``query`` is the address that shows it against the one before, ``behind`` names the
+    answers it is measured by.
+    """
 
     version: Version
     name: str
     query: str
+    behind: str
     is_shown: bool
     ran_last: bool
 
@@ -67,11 +70,24 @@ def short(value: str) -> str:
     return value[:SHORT] if value else "not recorded"
 
 
+def _behind(history: History, version: Version) -> dict[str, str]:
+    if history.part == "agent_version":
+        return {"agent": history.of, "version": version.value}
+    return {"step": history.of, "prompt": version.value}
+
+
 def _list(request: HttpRequest, history: History, shown: Version | None) -> dict[str, Any]:
     page = whole_number(request.GET, "page", default=1, low=1, high=1_000_000)
     latest = history.latest
     rows = [
-        Row(version, short(version.value), urlencode({"version": version.value}), version is shown, version is latest)
+        Row(
+            version,
+            short(version.value),
+            query=urlencode({"version": version.value}),
+            behind=urlencode(_behind(history, version)),
+            is_shown=version is shown,
+            ran_last=version is latest,
+        )
         for version in history.versions[(page - 1) * PAGE : page * PAGE]
     ]
     kept = {name: request.GET[name] for name in ("version", "against") if name in request.GET}

@@ -13,6 +13,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from calibration import plurals
+from runs.marking.counting import Count
 from runs.pricing import dollars
 from runs.trust import waterfall
 from runs.views import step_config, wording
@@ -114,6 +115,15 @@ def short(identifier: object) -> str:
 
 # ``3|plural:"step"`` is "3 steps".
 register.filter("plural", plurals.plural)
+
+
+@register.simple_tag
+def found(count: Count | int, noun: str) -> SafeString:
+    """How many a list holds on all its pages, "12 runs" or "5,000+ runs": what a number that leads to it has to say."""
+    n = count if isinstance(count, int) else count.n
+    more = "" if isinstance(count, int) or not count.more else "+"
+    told = plurals.plural(n, noun) if not more else f"{n:,}+ {plurals.plural(2, noun).partition(' ')[2]}"
+    return format_html('<data class="found" value="{}{}">{}</data>', n, more, told)
 
 
 @register.filter

@@ -123,6 +123,6 @@ def test_an_unknown_bucket_is_not_found(viewer: Client) -> None:
 def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_queries: Any) -> None:
     answers("ci" * 15, 0.95, by=factories.user())
     address = page()
-    # session, user, roles, bucket, samples, steps with runs, marks with people
-    with django_assert_num_queries(8):
+    # session, user, roles, bucket, samples, how many, steps with runs, marks with people
+    with django_assert_num_queries(9):
         viewer.get(address)

@@ -51,7 +51,9 @@ def test_nothing_is_said_where_pages_draw_what_the_gate_looks_up(viewer: Client,
 def test_a_cell_leads_to_its_answers_whatever_the_width_of_the_service(viewer: Client, service: Any) -> None:
     service(calibration={"bin_width": 0.001})
     step = answers("c", 0.95, by=factories.user())[0]
-    address = html(viewer, PAGES[0]).split('<a href="/ui/insights/samples?')[1].split('"')[0]
+    address = (
+        html(viewer, PAGES[0]).split('<svg class="strip"')[1].split('<a href="/ui/insights/samples?')[1].split('"')[0]
+    )
     text = html(viewer, f"/ui/insights/samples?{address}")
     assert "saying 95 to 100%" in text
     assert str(step.run_id) in text
