@@ -49,7 +49,8 @@ class Question:
     """Which samples are wanted; ``bin`` None is the whole bucket, ``stage`` "" both stages.
 
     ``parts`` are the parts of the bucket's key that were named, by the name they have in the address; "" is a part
-    that was not reported. ``below`` and ``least`` are the two sides of a threshold: what it stops, and what it lets through.
+    that was not reported. ``below`` and ``least`` are the two sides of a threshold: what it stops, and what it
+    lets through.
     """
 
     bucket: int | None
@@ -102,7 +103,7 @@ class Row:
 def parse(query: QueryDict) -> Question:
     """Raises BadAddress naming the parameter that cannot be used and what it may be."""
     width = width_of(query, most=MOST_BINS)
-    parts = {name: query[name] for name in PARTS if name in query}
+    parts = {name: str(query[name]) for name in PARTS if name in query}
     return Question(
         bucket=None if parts and "bucket" not in query else whole_number(query, "bucket"),
         parts=parts,
@@ -119,8 +120,8 @@ def parse(query: QueryDict) -> Question:
 
 def rows(question: Question, buckets: Sequence[Bucket]) -> tuple[list[Row], uuid.UUID | None]:
     """One page, and the cursor of the next. Raises BadAddress for a cursor that leads nowhere."""
-    matching, ids = _after(_matching(question), question, buckets), [one.pk for one in buckets]
-    samples = newest_first(matching, ids, PAGE + 1)
+    matching = _after(_matching(question), question, buckets)
+    samples = newest_first(matching, [one.pk for one in buckets], PAGE + 1)
     shown, more = samples[:PAGE], len(samples) > PAGE
     ids = [sample.pk for sample in shown]
     steps = Step.objects.filter(pk__in=ids).select_related("run").only(*_STEP_COLUMNS).in_bulk()

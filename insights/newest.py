@@ -29,13 +29,15 @@ def _newest(samples: "QuerySet[Sample]", bucket_id: int, limit: int) -> "QuerySe
 
 
 def _ids(samples: "QuerySet[Sample]", bucket_ids: Sequence[int], limit: int) -> list[uuid.UUID]:
-    selects, values = [], []
+    selects: list[str] = []
+    values: list[Any] = []
     for bucket_id in bucket_ids:
         rows: QuerySet[Any, Any] = _newest(samples, bucket_id, limit).values_list("id", "observed_at")
         sql, given = rows.query.sql_with_params()
-        selects.append(f"SELECT * FROM ({sql}) AS newest")
+        selects.append(f"SELECT * FROM ({sql}) AS newest")  # noqa: S608 (our own statement)
         values += given
-    together = f"SELECT id FROM ({' UNION ALL '.join(selects)}) AS every ORDER BY observed_at DESC, id DESC LIMIT %s"
+    every = " UNION ALL ".join(selects)
+    together = f"SELECT id FROM ({every}) AS every ORDER BY observed_at DESC, id DESC LIMIT %s"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(together, [*values, limit])
         return [row[0] if isinstance(row[0], uuid.UUID) else uuid.UUID(str(row[0])) for row in cursor.fetchall()]

@@ -40,7 +40,7 @@ def samples(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "first": urlencode(chosen),
         "at_first": question.before is None,
-        "older": after and urlencode({**chosen, "before": after}),
+        "older": after and urlencode({**chosen, "before": str(after)}),
         "shows": [
             {"label": label, "query": urlencode({**chosen, "show": key}), "here": key == question.show}
             for key, label in evidence.SHOW.items()

@@ -14,15 +14,16 @@ from tests.insights.views.reading import html
 
 pytestmark = pytest.mark.django_db
 
+_NOUNS = "(?: (?:label|answer|run|step)s?)?"
 _LINK = re.compile(
-    r'<a [^>]*?href="([^"]*)"[^>]*>\s*(?:<b>|<span class="strong">)?([\d,]+\+?)(?: (?:label|answer|run|step)s?)?(?:</b>|</span>)?\s*</a>'
+    rf'<a [^>]*?href="([^"]*)"[^>]*>\s*(?:<b>|<span class="strong">)?([\d,]+\+?){_NOUNS}(?:</b>|</span>)?\s*</a>'
 )
 _FOUND = re.compile(r'<data class="found" value="(\d+\+?)">')
 
 
 def numbers(page: str) -> Iterator[tuple[str, str]]:
     """(address, number) of every link of a page's main part that is a number of labels, answers, runs or steps."""
-    for address, number in _LINK.findall(page.split("<main", 1)[1].split("</main>")[0]):
+    for address, number in _LINK.findall(page.split("<main", 1)[1].split("</main>", maxsplit=1)[0]):
         yield address, number.replace(",", "")
 
 

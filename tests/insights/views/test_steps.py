@@ -27,7 +27,7 @@ def test_before_anything_ran_it_says_what_to_do(viewer: Client) -> None:
 def test_the_flag_stands_with_its_step_and_how_sure_it_is(viewer: Client) -> None:
     answers("ciii", 0.95, by=factories.user())
     text = html(viewer, PAGE)
-    assert ">1</a> of <data class="found" value="1">1 step</data> is right far more or less often than it says" in text
+    assert '>1</a> of <data class="found" value="1">1 step</data> is right far more or less often than it says' in text
     assert "Runs scoring ~95% here are only 25% correct." in text
     assert "4 labels: the 95% interval bears this out" in text
     assert 'aria-label="says 95%, is right 25% of 4 (less often right than it says)"' in text
