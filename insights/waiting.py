@@ -1,4 +1,4 @@
-"""What waits for a person: steps that a person has to decide on, and answers that nobody has marked."""
+"""What waits for a person: steps to decide on, questions to answer, and answers that nobody has marked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ class Waiting:
 
     escalations: Sequence[Escalation]
     escalations_count: str
+    approvals_count: str
     to_mark_count: str
 
 
@@ -28,7 +29,8 @@ def waiting() -> Waiting:
     oldest = listing.ESCALATIONS.waiting().order_by("opened_at", "id").select_related("run", "step")[:SHOWN]
     shown = oldest.only("reason", "opened_at", "run__pipeline_name", "step__name")
     to_mark = QueueItem.objects.order_by().values("pk")[: COUNTED + 1].count()
-    return Waiting(list(shown), _capped(listing.ESCALATIONS.count_waiting(COUNTED)), _capped(to_mark))
+    escalations, approvals = listing.counts_waiting(COUNTED)
+    return Waiting(list(shown), _capped(escalations), _capped(approvals), _capped(to_mark))
 
 
 def _capped(count: int) -> str:

@@ -3,9 +3,8 @@
 import uuid
 from typing import Any
 
-from django.http import QueryDict
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -17,6 +16,7 @@ from runs.api import parameters
 from runs.api.errors import Conflict, ErrorBody
 from runs.api.parameters import BadParameter
 from runs.api.parsers import ObjectParser
+from runs.api.question_lists import DESCRIBED, NAMES, NEXT, asked_for
 from runs.api.strict import Strict, Text, Word
 from runs.escalations import listing
 from runs.escalations.answering import ANSWERS, Answered, answer
@@ -24,10 +24,7 @@ from runs.escalations.answers import answers
 from runs.escalations.asked import BadDecision
 from runs.escalations.deciding import AlreadyClosed
 from runs.models import Approval, ApprovalKind, ApprovalState, Role
-from runs.models.run import STAGES
 from runs.storable import REASON_CHARS
-
-PAGE, PAGE_MAX = 50, 200
 
 
 class ApprovalBody(serializers.Serializer[Any]):
@@ -69,9 +66,7 @@ class ApprovalDetailBody(ApprovalBody):
 
 class ApprovalListBody(serializers.Serializer[Any]):
     approvals = ApprovalRowBody(many=True)
-    next = serializers.UUIDField(
-        allow_null=True, help_text="Give it as `after` for what follows. A page may be empty and not be the last."
-    )
+    next = serializers.UUIDField(allow_null=True, help_text=NEXT)
 
 
 class Answer(Strict):
@@ -87,29 +82,11 @@ class ApprovalList(APIView):
     @extend_schema(
         operation_id="list_approvals",
         responses={200: ApprovalListBody, 400: ErrorBody},
-        parameters=[
-            OpenApiParameter("state", enum=listing.TABS, default="open"),
-            OpenApiParameter("pipeline"),
-            OpenApiParameter("step", description="A step, or a group with all its branches."),
-            OpenApiParameter("agent"),
-            OpenApiParameter("team"),
-            OpenApiParameter("stage", enum=STAGES),
-            OpenApiParameter("to", description="The group that is asked."),
-            OpenApiParameter("run", uuid.UUID),
-            OpenApiParameter("after", uuid.UUID, description="The `next` of the page before."),
-            OpenApiParameter("limit", int, default=PAGE, description=f"1 to {PAGE_MAX}"),
-        ],
+        parameters=DESCRIBED,
     )
-    @parameters.takes("state", "pipeline", "step", "agent", "team", "stage", "to", "run", "after", "limit")
+    @parameters.takes(*NAMES)
     def get(self, request: Request) -> Response:
-        limit = parameters.number(request.GET, "limit", default=PAGE, low=1, high=PAGE_MAX)
-        tab: listing.Tab = "closed" if parameters.choice(request.GET, "state", listing.TABS) == "closed" else "open"
-        after = parameters.identity(request.GET, "after", of="an approval")
-        filters = _filters(request.GET)
-        try:
-            found = listing.APPROVALS.page(tab, filters, now=timezone.now(), size=limit, after=after)
-        except listing.UnknownCursor:
-            raise BadParameter("after", "after must be the `next` of the page before.") from None
+        found = asked_for(request.GET, listing.APPROVALS, one="an approval")
         rows: list[Any] = list(found.rows)
         return Response(
             {"approvals": [{**_body(one), "message_head": one.message_head} for one in rows], "next": found.after}
@@ -151,12 +128,6 @@ class AnswerApproval(APIView):
         except AlreadyClosed as error:
             raise Conflict(str(error)) from error
         return Response(_detail(approval_id))
-
-
-def _filters(query: QueryDict) -> listing.Filters:
-    named = {name: parameters.text(query, name) or "" for name in ("pipeline", "step", "agent", "team", "to")}
-    stage = parameters.choice(query, "stage", STAGES) or ""
-    return listing.Filters(**named, stage=stage, overdue=False, run=parameters.identity(query, "run"))
 
 
 def _not_there(approval_id: uuid.UUID) -> NotFound:

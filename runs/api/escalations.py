@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import QueryDict
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -18,16 +17,15 @@ from runs.api import parameters
 from runs.api.errors import Conflict, ErrorBody
 from runs.api.parameters import BadParameter
 from runs.api.parsers import ObjectParser
+from runs.api.question_lists import DESCRIBED, NAMES, NEXT, asked_for
 from runs.api.strict import Count, Strict, Text, Word
 from runs.escalations import listing
 from runs.escalations.asked import DECISIONS, GROUP_CHARS, Asked, BadDecision, decide
 from runs.escalations.consequences import consequences, proceeds, silence
 from runs.escalations.deciding import BadRevision, TooLate
 from runs.models import Decision, Escalation, EscalationState, Role
-from runs.models.run import STAGES
 from runs.storable import REASON_CHARS
 
-PAGE, PAGE_MAX = 50, 200
 HISTORY = 200
 
 
@@ -83,9 +81,7 @@ class EscalationDetailBody(EscalationBody):
 
 class EscalationListBody(serializers.Serializer[Any]):
     escalations = EscalationBody(many=True)
-    next = serializers.UUIDField(
-        allow_null=True, help_text="Give it as `after` for what follows. A page may be empty and not be the last."
-    )
+    next = serializers.UUIDField(allow_null=True, help_text=NEXT)
 
 
 class Decide(Strict):
@@ -109,29 +105,13 @@ class EscalationList(APIView):
     @extend_schema(
         operation_id="list_escalations",
         responses={200: EscalationListBody, 400: ErrorBody},
-        parameters=[
-            OpenApiParameter("state", enum=listing.TABS, default="open"),
-            OpenApiParameter("pipeline"),
-            OpenApiParameter("step", description="A step, or a group with all its branches."),
-            OpenApiParameter("agent"),
-            OpenApiParameter("team"),
-            OpenApiParameter("stage", enum=STAGES),
-            OpenApiParameter("to", description="The group that is asked now."),
-            OpenApiParameter("overdue", bool, description="Only those whose deadline has passed."),
-            OpenApiParameter("run", uuid.UUID),
-            OpenApiParameter("after", uuid.UUID, description="The `next` of the page before."),
-            OpenApiParameter("limit", int, default=PAGE, description=f"1 to {PAGE_MAX}"),
-        ],
+        parameters=[*DESCRIBED, OpenApiParameter("overdue", bool, description="Only those whose deadline has passed.")],
     )
-    @parameters.takes("state", "pipeline", "step", "agent", "team", "stage", "to", "overdue", "run", "after", "limit")
+    @parameters.takes(*NAMES, "overdue")
     def get(self, request: Request) -> Response:
-        limit = parameters.number(request.GET, "limit", default=PAGE, low=1, high=PAGE_MAX)
-        tab: listing.Tab = "closed" if parameters.choice(request.GET, "state", listing.TABS) == "closed" else "open"
-        after = parameters.identity(request.GET, "after", of="an escalation")
-        try:
-            found = listing.ESCALATIONS.page(tab, _filters(request.GET), now=timezone.now(), size=limit, after=after)
-        except listing.UnknownCursor:
-            raise BadParameter("after", "after must be the `next` of the page before.") from None
+        found = asked_for(
+            request.GET, listing.ESCALATIONS, one="an escalation", overdue=parameters.truth(request.GET, "overdue")
+        )
         return Response({"escalations": [_body(one) for one in found.rows], "next": found.after})
 
 
@@ -173,16 +153,6 @@ class DecideEscalation(APIView):
         except TooLate as error:
             raise Conflict(str(error)) from error
         return Response(_detail(escalation_id))
-
-
-def _filters(query: QueryDict) -> listing.Filters:
-    named = {name: parameters.text(query, name) or "" for name in ("pipeline", "step", "agent", "team", "to")}
-    return listing.Filters(
-        **named,
-        stage=parameters.choice(query, "stage", STAGES) or "",
-        overdue=parameters.truth(query, "overdue"),
-        run=parameters.identity(query, "run"),
-    )
 
 
 def _refused(error: BadDecision | BadRevision) -> BadParameter:

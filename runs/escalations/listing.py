@@ -6,7 +6,7 @@ window ended.
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -23,6 +23,7 @@ TABS: tuple[Tab, ...] = ("open", "closed")
 WINDOW = 2_000
 BADGE = 99
 HEAD = 500
+AT_ONCE = 200
 OPEN = "open"
 
 Asked = TypeVar("Asked", Escalation, Approval)
@@ -111,6 +112,16 @@ class Listing(Generic[Asked]):
             rows = list(self._shown(_ordered(tab, filters.apply(among, now=now)))[: size + 1])
             window = next(iter(ordered.values_list("id", flat=True)[WINDOW - 1 : WINDOW]), None)
         return Page(rows[:size], rows[size - 1].id if len(rows) > size else window)
+
+    def every(self, filters: Filters, *, now: dt.datetime) -> Iterator[Asked]:
+        """All that wait, longest first, read a page at a time."""
+        after = None
+        while True:
+            page = self.page("open", filters, now=now, size=AT_ONCE, after=after)
+            yield from page.rows
+            after = page.after
+            if after is None:
+                return
 
     def names(self, tab: Tab) -> Mapping[str, list[str]]:
         """What can be chosen from: the names among the first that a list without filters would show."""

@@ -11,7 +11,7 @@ from runs.escalations import listing
 from runs.escalations.answering import ANSWERS, Answered, answer
 from runs.escalations.asked import BadDecision
 from runs.escalations.deciding import AlreadyClosed
-from runs.management.commands.escalations import AT_ONCE, FILTERS, NOBODY
+from runs.management.commands.escalations import FILTERS, NOBODY
 from runs.models import Approval
 from runs.models.run import STAGES
 
@@ -39,15 +39,11 @@ class Command(BaseCommand):
 
     def list(self, *, stage: str, **options: Any) -> None:
         filters = listing.Filters(stage=stage, **{name: options[name] for name in FILTERS})
-        after, shown = None, 0
-        while True:
-            page = listing.APPROVALS.page("open", filters, now=timezone.now(), size=AT_ONCE, after=after)
-            for one in page.rows:
-                self.stdout.write(_line(one))
-            shown, after = shown + len(page.rows), page.after
-            if after is None:
-                break
-        if not shown:
+        nothing = True
+        for one in listing.APPROVALS.every(filters, now=timezone.now()):
+            nothing = False
+            self.stdout.write(_line(one))
+        if nothing:
             self.stdout.write("Nobody is asked anything.")
 
     def answer(self, given: str, *, approval_id: uuid.UUID, reason: str, by: str, **_: Any) -> None:

@@ -16,7 +16,6 @@ from runs.escalations.deciding import BadRevision, TooLate
 from runs.models import Escalation
 from runs.models.run import STAGES
 
-AT_ONCE = 200
 FILTERS = ("pipeline", "step", "agent", "team", "to")
 NOBODY = "the command line"
 
@@ -44,15 +43,11 @@ class Command(BaseCommand):
 
     def list(self, *, stage: str, overdue: bool, **options: Any) -> None:
         filters = listing.Filters(stage=stage, overdue=overdue, **{name: options[name] for name in FILTERS})
-        after, shown = None, 0
-        while True:
-            page = listing.ESCALATIONS.page("open", filters, now=timezone.now(), size=AT_ONCE, after=after)
-            for one in page.rows:
-                self.stdout.write(_line(one))
-            shown, after = shown + len(page.rows), page.after
-            if after is None:
-                break
-        if not shown:
+        nothing = True
+        for one in listing.ESCALATIONS.every(filters, now=timezone.now()):
+            nothing = False
+            self.stdout.write(_line(one))
+        if nothing:
             self.stdout.write("Nothing waits for a decision.")
 
     def decide(

@@ -50,6 +50,7 @@ def test_it_answers_at_a_glance(viewer: Client) -> None:
     assert "80% of runs succeeded" in told
     assert "of 5 that succeeded or failed, in the last 7 days; 95% interval" in told
     assert "Steps to decide on 1 act of checkout-error-rate" in told
+    assert "Questions to answer 0" in told
     assert "Only half of it is backed." in told
     assert "Answers to mark 0" in told
     assert "Too few marks to say" in told
