@@ -5,6 +5,7 @@ killed is free as soon as its lease has run out. Those who wait are called up on
 longest waiting first: whoever ends a call does that, and the sweeper for those who cannot.
 """
 
+import uuid
 from datetime import datetime
 
 from django.conf import settings
@@ -109,7 +110,7 @@ def _called_up(agent: str) -> int:
     return _waiting(agent).filter(wake_at__isnull=False).count()
 
 
-def _call(id_: object, now: datetime) -> bool:
+def _call(id_: uuid.UUID, now: datetime) -> bool:
     """From here on it is due as any other step, so a message that is lost is sent again. False: another was quicker."""
     return bool(
         Step.objects.filter(id=id_, turn_asked_at__isnull=False, leased=False, wake_at=None).update(
