@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from calibration.models import Bucket
 from calibration.plurals import plural
 from runs.access.roles import role_required
 from runs.engine import pauses
@@ -50,6 +51,7 @@ def render_pipeline(
     recent = list(Run.objects.filter(pipeline_name=name).only(*COLUMNS).order_by("-id")[:CHARTED])
     can_start = row.present and row.version is not None
     scheduled = schedule_for(name, now=now) if can_start and config.get("schedule") else None
+    steps = [_step(definition) for definition in written(config)]
     context = {
         "now": now,
         "row": row,
@@ -58,7 +60,8 @@ def render_pipeline(
         "errors": row.errors if row.present else [],
         "source": row.version.source[:SOURCE_HEAD] if row.version else "",
         "source_chars": len(row.version.source) if row.version else 0,
-        "steps": [_step(definition) for definition in written(config)],
+        "steps": steps,
+        "measured": _measured(steps),
         "trigger": _trigger(config.get("trigger")),
         "scheduled": scheduled,
         "upcoming": upcoming(scheduled, now) if scheduled else [],
@@ -71,6 +74,12 @@ def render_pipeline(
         "problem": problem,
     }
     return page(request, "pipelines/detail.html", context, status=status)
+
+
+def _measured(steps: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The names of those that Insights has a page about: an agent has told a confidence there."""
+    names = Bucket.objects.filter(step__in=[step["name"] for step in steps]).order_by()
+    return set(names.values_list("step", flat=True).distinct())
 
 
 def _step(definition: Mapping[str, Any]) -> dict[str, Any]:

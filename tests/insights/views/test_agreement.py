@@ -102,3 +102,13 @@ def test_the_number_of_queries_does_not_grow(viewer: Client, django_assert_num_q
     # session, user, roles, steps to choose from, newest mark, marked by several, their marks, their runs
     with django_assert_num_queries(9):
         viewer.get(PAGE)
+
+
+def test_what_two_markers_both_marked_leads_to_those_answers_alone(viewer: Client) -> None:
+    [both] = twice("ci")
+    olga, zoe = factories.User.objects.get(username="olga"), factories.user("zoe")
+    other = answer(marks={olga: "correct", zoe: "partial"})
+    text = html(viewer, f"{PAGE}?first=olga&second=pete")
+    assert (str(both.run_id) in text, str(other.run_id) in text) == (True, False)
+    assert '<data class="found" value="1">' in text
+    assert "first “nobody”" in html(viewer, f"{PAGE}?first=nobody", status=400)

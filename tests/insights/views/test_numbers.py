@@ -69,6 +69,8 @@ STEP = "/ui/insights/steps/a/b%20%22c%22"
     [
         # Per step: its labels. 4 + 3 marked once, each prompt one failed check and one marked twice; then 2 + 1 + 1.
         ("/ui/insights/steps", {"11", "4"}),
+        # Three answers that olga and pete both marked, one in each version or step.
+        ("/ui/insights/agreement", {"3"}),
         ("/ui/insights/steps?stage=testing", {"2", "1"}),
         # The newest bucket: 3 marked once, one twice, one failed check; of both its bins and its thresholds.
         (STEP, {"5", "4", "1"}),

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from calibration import buckets
+from calibration.buckets import BucketKey
 from runs.engine.work import Work
 from runs.models import Run
 from tests import factories
@@ -206,3 +208,12 @@ def test_a_file_that_never_loaded_shows_what_is_wrong_and_nothing_else(operator:
     assert "Reload files" in text
     for absent in ("It has not run yet", "Started by", "Run now", "testing"):
         assert absent not in text
+
+
+def test_a_step_that_was_measured_leads_to_how_right_it_is(viewer: Client) -> None:
+    buckets.bucket_id(BucketKey(step="a/b", agent="command:x"))
+    version = factories.version("p", steps=[factories.step_config(name) for name in ("a/b", "new")])
+    factories.pipeline("p", version=version)
+    text = html(viewer, "/ui/pipelines/p")
+    assert 'href="/ui/insights/steps/a/b"' in text
+    assert 'href="/ui/insights/steps/new"' not in text
