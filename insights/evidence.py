@@ -25,8 +25,15 @@ PAGE = 50
 MOST_BINS = 1_000  # as many as a service may have: nothing is drawn here
 COUNTED = 10_000
 # The parts of a bucket's key that an address may name, each with its column: those left out may be anything.
-PARTS = {"step": "step", "agent": "agent", "prompt": "prompt_hash", "version": "agent_version"}
-NAMES = ("bucket", *PARTS, "bin", "width", "below", "least", "stage", "source", "show", "before")
+PARTS = {
+    "step": "step",
+    "agent": "agent",
+    "model": "model",
+    "provider": "provider",
+    "prompt": "prompt_hash",
+    "version": "agent_version",
+}
+NAMES = ("bucket", *PARTS, "bin", "width", "below", "least", "stage", "source", "since", "show", "before")
 SHOW = {
     "labelled": "All with a label",
     "wrong": "Wrong",
@@ -50,7 +57,7 @@ class Question:
 
     ``parts`` are the parts of the bucket's key that were named, by the name they have in the address; "" is a part
     that was not reported. ``below`` and ``least`` are the two sides of a threshold: what it stops, and what it
-    lets through.
+    lets through. ``since`` is the id of the oldest step that counts.
     """
 
     bucket: int | None
@@ -61,6 +68,7 @@ class Question:
     least: float | None
     stage: str
     source: str
+    since: uuid.UUID | None
     show: str
     before: uuid.UUID | None
 
@@ -76,7 +84,7 @@ class Question:
         """The question as it stands in a query string; the cursor left out."""
         shown = "" if self.show == "labelled" else self.show
         which = {"bucket": self.bucket, "bin": self.bin, "width": self.width, "below": self.below, "least": self.least}
-        given = {**which, "stage": self.stage, "source": self.source, "show": shown}
+        given = {**which, "stage": self.stage, "source": self.source, "since": self.since, "show": shown}
         return {**self.parts, **{name: str(value) for name, value in given.items() if value not in (None, "")}}
 
 
@@ -114,7 +122,8 @@ def parse(query: QueryDict) -> Question:
         stage=one_of(query, "stage", STAGES),
         source=one_of(query, "source", SOURCES),
         show=one_of(query, "show", SHOW) or "labelled",
-        before=_cursor(query.get("before", "")),
+        since=_id(query, "since"),
+        before=_id(query, "before"),
     )
 
 
@@ -152,6 +161,8 @@ def buckets_of(question: Question) -> list[Bucket]:
 
 def _matching(question: Question) -> "QuerySet[Sample]":
     samples = Sample.objects.filter(_WHERE[question.show])
+    if question.since is not None:
+        samples = samples.filter(pk__gte=question.since)
     if question.source:
         samples = samples.filter(label_source=question.source)
     if question.stage:
@@ -176,8 +187,9 @@ def _after(samples: "QuerySet[Sample]", question: Question, buckets: Sequence[Bu
     return samples.filter(observed_at__lte=moment).exclude(observed_at=moment, id__gte=question.before)
 
 
-def _cursor(text: str) -> uuid.UUID | None:
+def _id(query: QueryDict, name: str) -> uuid.UUID | None:
+    given = query.get(name, "")
     try:
-        return uuid.UUID(text) if text else None
+        return uuid.UUID(given) if given else None
     except ValueError as error:
-        raise BadAddress("before must be the id of an answer.") from error
+        raise BadAddress(f"{name} must be the id of an answer.") from error

@@ -76,6 +76,8 @@ STEP = "/ui/insights/steps/a/b%20%22c%22"
         (STEP, {"5", "4", "1"}),
         # Answers: 4 + 4 others with the first prompt, 3 + 4 with the second; those with a label.
         (f"{STEP}/versions", {"8", "6", "7", "5"}),
+        ("/ui/insights/agents?period=all", {"11", "4"}),
+        ("/ui/insights/models?period=all", {"15"}),
         ("/ui/agents", {"11", "4"}),
         ("/ui/agents/command:one", {"8", "6", "7", "5"}),
         ("/ui/agents/command:one/versions", {"15", "11"}),
