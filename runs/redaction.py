@@ -14,7 +14,10 @@ from django.conf import settings
 
 HIDDEN = "[redacted]"
 # Variables that are handed to no program, neither agents nor checks.
-SERVER_SECRETS = frozenset({"VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL"})
+SERVER_SECRETS = frozenset(
+    {"VECTORSTEP_SECRET_KEY", "VECTORSTEP_ADMIN_PASSWORD", "DATABASE_URL", "CELERY_BROKER_URL"}
+    | {"VECTORSTEP_WEBHOOK_SECRET", "VECTORSTEP_EMAIL_PASSWORD"}
+)
 # Shorter values stand in too many honest texts.
 SHORTEST = 8
 _SECRET_NAME = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIALS?)(_|$)", re.IGNORECASE)
@@ -64,6 +67,7 @@ def _known() -> list[str]:
         *_learnt.copy(),  # another thread may learn one meanwhile
         settings.SECRET_KEY,
         settings.SERVICE.executors.gateway.token,
+        *settings.SERVICE.outbound.signing_secrets,
         *passwords,
         *map(unquote, passwords),
         *(value for name, value in os.environ.items() if _SECRET_NAME.search(name)),

@@ -7,6 +7,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from runs import books
+from runs.deliveries import due, sending
 from runs.demo.alone import AlreadyAtIt
 from runs.demo.making import make
 from runs.demo.pipelines import is_wanted
@@ -19,7 +20,10 @@ from runs.schedules import ticking
 
 @shared_task
 def do(kind: Kind, id: str) -> None:
-    drive.perform(Work(kind, uuid.UUID(id)))
+    if kind == "delivery":
+        sending.perform(uuid.UUID(id))
+    else:
+        drive.perform(Work(kind, uuid.UUID(id)))
 
 
 @shared_task
@@ -27,6 +31,7 @@ def sweep() -> None:
     sweeper.sweep()
     overdue.settle(now=timezone.now())
     ticking.run_due(now=timezone.now())
+    due.look(now=timezone.now())
     books.fold()
 
 

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from calibration.binning import bins_of
-from runs import pricing, redaction
+from runs import pricing, redaction, signing
 from runs.variables import NotSet, expanded
 from vectorstep.env import BadEnvironment
 
@@ -82,6 +82,17 @@ class Outbound(Section):
     """Where pipelines may send requests; link-local and metadata addresses never, private ones only if listed."""
 
     allow_private: list[Annotated[IPv4Network | IPv6Network, Field()]] = []
+    signing_secrets: list[str] = []
+
+    @field_validator("signing_secrets")
+    @classmethod
+    def usable(cls, secrets: list[str]) -> list[str]:
+        """An empty one is left out: a variable that is not set."""
+        given = [secret for secret in secrets if secret]
+        for place, secret in enumerate(given):
+            if not signing.is_secret(secret):
+                raise ValueError(f"number {place + 1} is not whsec_ followed by 24 to 64 bytes in base64")
+        return given
 
 
 class Marking(Section):

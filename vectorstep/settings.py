@@ -157,6 +157,16 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
+# What leaves the house --------------------------------------------------------------------------
+
+EMAIL_HOST = env.text("VECTORSTEP_EMAIL_HOST", "")
+EMAIL_PORT = env.number("VECTORSTEP_EMAIL_PORT", 587)
+EMAIL_HOST_USER = env.text("VECTORSTEP_EMAIL_USER", "")
+EMAIL_HOST_PASSWORD = env.text("VECTORSTEP_EMAIL_PASSWORD", "")
+EMAIL_USE_SSL = EMAIL_PORT == 465
+EMAIL_USE_TLS = env.flag("VECTORSTEP_EMAIL_TLS") and not EMAIL_USE_SSL
+DEFAULT_FROM_EMAIL = env.text("VECTORSTEP_EMAIL_FROM", "vectorstep@localhost")
+
 # Static files -----------------------------------------------------------------------------------
 
 STATIC_URL = "static/"

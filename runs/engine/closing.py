@@ -1,18 +1,22 @@
 """Ending a run from outside its steps: a person cancels it, or it cannot be carried on at all."""
 
 import uuid
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from django.db.models import F
 
-from runs import events
+from calibration.statements import execute
+from runs import events, outbox
 from runs.engine import parents, transactions
 from runs.engine.losing import lose
 from runs.engine.opening import withdraw
 from runs.models import Run, RunStatus, Step, StepStatus
 from runs.models.run import IN_FLIGHT
 from runs.models.step import UNFINISHED
+from runs.pipelines import registry
 from runs.storable import storable_reason
 
 BATCH = 100  # children ended at one look of the sweeper
@@ -92,6 +96,8 @@ def _close(
     withdraw(run_id, now=now)
     unfinished = Step.objects.filter(run_id=run_id, status__in=UNFINISHED)
     lose(unfinished, run_id)
+    if step_status == StepStatus.FAILED:
+        _tell_of_failures(run_id, unfinished.only("run_id", "name", "index", "branch"), reason, now)
     unfinished.update(
         status=step_status,
         error=reason,
@@ -104,3 +110,11 @@ def _close(
     events.log(run_id, kind, reason, now=now, level="warning", data={"status": status})
     parents.wake(run_id, now=now)
     return True
+
+
+def _tell_of_failures(run_id: uuid.UUID, steps: Iterable[Step], reason: str, now: datetime) -> None:
+    with suppress(ValueError):  # a version that cannot be read is one reason for giving up: then nobody can be told
+        pipeline = registry.parsed(Run.objects.values_list("version_id", flat=True).get(id=run_id))
+        for step in steps:
+            step.status, step.error = StepStatus.FAILED, reason
+            execute(outbox.failed(pipeline, step, now=now))

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Exists
 
 from calibration.statements import Statement, execute
-from runs import events, rows
+from runs import events, outbox, rows
 from runs.engine import parents, pauses, transactions
 from runs.engine.plan import Plan
 from runs.engine.state import RunState
@@ -108,7 +108,8 @@ def leave(run: Run, *, now: datetime) -> None:
 
 def _write(state: RunState, plan: Plan, first: Sequence[Statement], told: Sequence[RunEvent], now: datetime) -> None:
     log = [*told, *plan.events, *_told_of_rest(state, plan, now), *_told_of_pause(state, plan, now)]
-    transactions.write_all([*first, *rows.insertion(plan.rows), *rows.insertion(log)])
+    leaving = [statement for row in plan.rows for statement in outbox.failed(state.pipeline, row, now=now)]
+    transactions.write_all([*first, *rows.insertion(plan.rows), *rows.insertion(log), *leaving])
 
 
 def _not_ours() -> None:
@@ -137,7 +138,18 @@ def _rest(state: RunState, plan: Plan, now: datetime, added: Mapping[str, int] =
     status = plan.end.status
     ended_at = None if status == "escalated" else now
     values = {"status": status, "reason": storable_reason(plan.reason), "completed_at": ended_at, "wake_at": None}
-    ended = [_while_running(state.run, values, added)]
+    ended = [
+        _while_running(state.run, values, added),
+        *outbox.ended(
+            state.pipeline,
+            status,
+            run_id=state.run.id,
+            index=plan.end.index,
+            outputs=state.outputs,
+            reason=plan.reason,
+            now=now,
+        ),
+    ]
     return ended if ended_at is None else [*ended, *parents.waking(state.run.parent_step_id, now=now)]
 
 

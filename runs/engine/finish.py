@@ -10,7 +10,7 @@ from django.utils import timezone
 from calibration import buckets
 from calibration.models import LabelSource
 from calibration.statements import Statement
-from runs import books, events, rows, spending
+from runs import books, events, outbox, rows, spending
 from runs.engine import branches, commit, gate, leases, loop, overspent, plan, sightings
 from runs.engine.claimed import Claimed, onward
 from runs.engine.opening import opening, withdrawals
@@ -101,7 +101,7 @@ def _finish(
         spent += spending.of_children(claimed.row.id)
     claimed.row.cost_nanos = spent.known_cost
     if status == StepStatus.ESCALATED:
-        also += opening(claimed.row, prepared.definition, reason=reason, now=now)
+        also += opening(claimed.state.pipeline, claimed.row, prepared.definition, reason=reason, now=now)
     return rest(
         claimed.state,
         claimed.row,
@@ -136,6 +136,7 @@ def rest(
     """
     row.status, row.completed_at, row.leased, row.wake_at = status, now, False, None
     writes = [leases.fenced(lease, **{name: getattr(row, name) for name in fields}), *also]
+    writes += [*outbox.failed(state.pipeline, row, now=now), *outbox.sent(state.pipeline, row, now=now)]
     if row.branch is not None:
         return _branch_rests(state, row, [*writes, branches.one_less(row, now=now)], told, spent=spent, now=now)
     state.remember(row)

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from django.db.models import F
 from django.utils import timezone
 
-from calibration.statements import Statement
-from runs import events, spending
+from calibration.statements import Statement, execute
+from runs import events, outbox, spending
 from runs.engine import closing, finish, transactions
 from runs.engine.claimed import Claimed
 from runs.engine.leases import Lease
@@ -64,17 +64,20 @@ def _conclude(state: RunState, row: Step, lease: Lease) -> Claimed | Work | None
         StepStatus(joined.outcome),
         joined.reason,
         fields=_FIELDS,
-        also=_asking(row, entry, joined, now),
+        also=_asking(state, row, joined, now),
         told=told,
         now=now,
     )
 
 
-def _asking(row: Step, entry: schema.Group, joined: join.Joined, now: datetime) -> list[Statement]:
+def _asking(state: RunState, row: Step, joined: join.Joined, now: datetime) -> list[Statement]:
     """Who is asked now: about the group, or still about its branches, or nobody any more."""
     if joined.waits_for_branches:
         return [still_open(row.run_id)]
-    asking = opening(row, entry, reason=joined.reason, now=now) if joined.outcome == "escalated" else []
+    asking: list[Statement] = []
+    if joined.outcome == "escalated":
+        entry = state.pipeline.entries[row.index]
+        asking = opening(state.pipeline, row, entry, reason=joined.reason, now=now)
     return [*withdrawals(row.run_id, now=now), *asking]
 
 
@@ -116,9 +119,10 @@ def _fail_unfinished_branches(row: Step, limit: float, now: datetime) -> bool:
         return False
     late = Step.objects.filter(run_id=row.run_id, index=row.index, branch__isnull=False, status__in=UNFINISHED)
     lose(late, row.run_id)
+    told = list(late.only("run_id", "name", "index", "branch"))
     late.update(
         status=StepStatus.FAILED,
-        error=f"not finished within the {limit:g} seconds of its group",
+        error=_late(limit),
         completed_at=now,
         leased=False,
         lease=F("lease") + 1,
@@ -126,6 +130,13 @@ def _fail_unfinished_branches(row: Step, limit: float, now: datetime) -> bool:
         turn_asked_at=None,
     )
     Step.objects.filter(id=row.id).update(awaited=0, wake_at=now + PATIENCE)
+    for branch in told:
+        branch.status, branch.error = StepStatus.FAILED, _late(limit)
+        execute(outbox.failed(registry.parsed(row.run.version_id), branch, now=now))
     message = f"The {limit:g} seconds of {row.name} are over: what had not finished has failed."
     events.log(row.run_id, "step.timeout", message, now=now, step_name=row.name, level="warning")
     return True
+
+
+def _late(limit: float) -> str:
+    return f"not finished within the {limit:g} seconds of its group"

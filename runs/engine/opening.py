@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from calibration.statements import Statement, execute
-from runs import rows
+from runs import outbox, rows
 from runs.models import Approval, Escalation, EscalationState, Step
+from runs.pipelines import schema
 from runs.storable import storable_reason
 
 
@@ -14,8 +15,8 @@ class DecidedMeanwhile(Exception):
     """What a person was to be asked has been decided since it was read."""
 
 
-def opening(step: Step, definition: Any, *, reason: str, now: datetime) -> list[Statement]:
-    """What opens an escalation of ``step``; ``definition`` says whom it is for and how long they have."""
+def opening(pipeline: schema.Pipeline, step: Step, definition: Any, *, reason: str, now: datetime) -> list[Statement]:
+    """What opens an escalation of ``step`` and tells people; ``definition`` says whom it is for and for how long."""
     wanted, limit = _wanted(definition), seconds_of(definition)
     escalation = Escalation(
         step_id=step.id,
@@ -26,7 +27,8 @@ def opening(step: Step, definition: Any, *, reason: str, now: datetime) -> list[
         due_at=None if limit is None else now + timedelta(seconds=limit),
         on_timeout=wanted.on_timeout if wanted else "keep",
     )
-    return rows.insertion([escalation])
+    told = outbox.escalated(pipeline, run_id=step.run_id, step_name=step.name, reason=reason, now=now)
+    return [*rows.insertion([escalation]), *told]
 
 
 def seconds_of(definition: Any) -> float | None:

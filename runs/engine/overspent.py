@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from calibration.statements import Statement
-from runs import events
+from calibration.statements import Statement, execute
+from runs import events, outbox
 from runs.engine import closing, commit, flow
 from runs.engine.plan import Plan
 from runs.engine.run_budget import judge
@@ -48,7 +48,15 @@ def commit_branch(
     def check() -> bool:
         run = Run.objects.only("tokens", "steps_untold", "cost_nanos", "steps_unpriced").get(id=row.run_id)
         refusal = judge(state.pipeline.budget, of_run(run)).refusal
-        return bool(refusal) and closing.abort_at_hand(f"{row.name}: {refusal}", run_id=row.run_id, now=now)
+        reason = f"{row.name}: {refusal}"
+        if not refusal or not closing.abort_at_hand(reason, run_id=row.run_id, now=now):
+            return False
+        execute(
+            outbox.ended(
+                state.pipeline, "aborted", run_id=row.run_id, index=row.index, outputs={}, reason=reason, now=now
+            )
+        )
+        return True
 
     over = commit.alone(state, writes, told, spent=spent, then=check)
     if over:

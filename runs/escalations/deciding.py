@@ -13,7 +13,8 @@ from typing import Any
 
 from django.db.models import F
 
-from runs import answer, events, executors
+from calibration.statements import execute
+from runs import answer, events, executors, outbox
 from runs.engine import opening, transactions
 from runs.engine.publish import publish
 from runs.engine.work import Work
@@ -103,8 +104,16 @@ def hand_on(escalation_id: uuid.UUID, said: Said, *, to: str) -> None:
         due_at = None if limit is None else said.now + timedelta(seconds=limit)
         Escalation.objects.filter(id=escalation_id).update(to=to, tier=F("tier") + 1, due_at=due_at, overdue_since=None)
         _note(escalation, said, Decision.Kind.ESCALATE, to=to)
+        _tell_next(escalation.step, said, to)
 
     transactions.write(write)
+
+
+def _tell_next(step: Step, said: Said, to: str) -> None:
+    """Write what tells the group that is asked now."""
+    pipeline = registry.parsed(Run.objects.values_list("version_id", flat=True).get(id=step.run_id))
+    reason = f"Handed on to {to} by {said.by}" + (f": {said.reason}" if said.reason else ".")
+    execute(outbox.escalated(pipeline, run_id=step.run_id, step_name=step.name, reason=reason, now=said.now))
 
 
 def foreseen(step: Step, output: Mapping[str, Any]) -> dict[str, list[Any]]:

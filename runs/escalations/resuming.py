@@ -4,12 +4,14 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
-from runs import events
+from calibration.statements import execute
+from runs import events, outbox
 from runs.engine import parents
 from runs.engine.opening import withdraw
 from runs.engine.publish import PATIENCE
 from runs.engine.work import Work
 from runs.models import Escalation, EscalationState, Run, RunStatus, Step, StepStatus
+from runs.pipelines import registry
 from runs.pipelines.definitions import group_of
 from runs.storable import storable_reason
 
@@ -42,6 +44,17 @@ def abort(step: Step, by: str, reason: str, *, now: datetime) -> None:
         message = f"The run was aborted. {told}"
         events.log(step.run_id, "run.ended", message, now=now, level="warning", data={"status": "aborted"})
         parents.wake(step.run_id, now=now)
+        _tell(step, told, now)
+
+
+def _tell(step: Step, reason: str, now: datetime) -> None:
+    """Write what tells of the aborted run."""
+    pipeline = registry.parsed(Run.objects.values_list("version_id", flat=True).get(id=step.run_id))
+    beside = Step.objects.filter(run_id=step.run_id, index=step.index).values_list("name", "status")
+    outputs = {name: {"status": status} for name, status in beside}
+    execute(
+        outbox.ended(pipeline, "aborted", run_id=step.run_id, index=step.index, outputs=outputs, reason=reason, now=now)
+    )
 
 
 def _running(step: Step, *, wake_at: datetime | None) -> bool:

@@ -7,7 +7,7 @@ from functools import cache
 
 from runs.executors.base import Executor, ExecutorError
 
-KINDS: tuple[str, ...] = ("command", "gateway", "webhook", "pipeline", "human")
+KINDS: tuple[str, ...] = ("command", "gateway", "webhook", "notify", "pipeline", "human")
 
 
 def get(kind: str) -> Executor:
@@ -23,7 +23,8 @@ def _executors() -> dict[str, Executor]:
     from runs.executors.awaited import Awaited
     from runs.executors.command import Command
     from runs.executors.gateway import Gateway
+    from runs.executors.notify import Notify
     from runs.executors.webhook import Webhook
 
-    kinds = (Command(), Gateway(), Webhook(), Awaited("pipeline"), Awaited("human"))
+    kinds = (Command(), Gateway(), Webhook(), Notify(), Awaited("pipeline"), Awaited("human"))
     return {executor.kind: executor for executor in kinds}

@@ -22,16 +22,13 @@ class Webhook:
 
     def agent_name(self, config: Mapping[str, Any]) -> str:
         """The host it calls."""
-        try:
-            return urlsplit(str(config.get("url") or "")).hostname or ""
-        except ValueError:
-            return ""
+        return agent_name(config)
 
     def call(self, call: Call, stop: Stop, on_event: Callable[[TraceEvent], None]) -> Reply:
         config = call.config
         response = outbound.request(
-            _method(config),
-            _url(config),
+            method_of(config),
+            url_of(config),
             headers=_headers(config, call.idempotency_key),
             content=call.prompt,
             deadline=Deadline(call.timeout),
@@ -39,7 +36,7 @@ class Webhook:
             max_bytes=settings.SERVICE.limits.answer_bytes,
         )
         if not 200 <= response.status_code < 300:
-            raise _refused(config, response)
+            raise refused(config, response)
         data = {
             "status_code": response.status_code,
             "content_type": response.headers.get("content-type", ""),
@@ -51,7 +48,16 @@ class Webhook:
         return None
 
 
-def _method(config: Mapping[str, Any]) -> str:
+def agent_name(config: Mapping[str, Any]) -> str:
+    """The host of the configured url; "" of none."""
+    try:
+        return urlsplit(str(config.get("url") or "")).hostname or ""
+    except ValueError:
+        return ""
+
+
+def method_of(config: Mapping[str, Any]) -> str:
+    """Raises ExecutorError for a method that is none."""
     method = str(config.get("method") or "POST").upper()
     if method not in _METHODS:
         message = f"executor_config.method: expected one of {', '.join(sorted(_METHODS))}, got {method!r}"
@@ -59,7 +65,8 @@ def _method(config: Mapping[str, Any]) -> str:
     return method
 
 
-def _url(config: Mapping[str, Any]) -> str:
+def url_of(config: Mapping[str, Any]) -> str:
+    """Raises ExecutorError where there is none."""
     url = config.get("url")
     if not isinstance(url, str) or not url:
         raise ExecutorError("executor_config.url: expected an http or https url", retryable=False)
@@ -77,9 +84,10 @@ def _headers(config: Mapping[str, Any], idempotency_key: str) -> dict[str, str]:
     return headers | {str(name).lower(): str(value) for name, value in given.items()}
 
 
-def _refused(config: Mapping[str, Any], response: outbound.Response) -> ExecutorError:
+def refused(config: Mapping[str, Any], response: outbound.Response) -> ExecutorError:
+    """What an answer that is no success means: which it was, and whether asking again can help."""
     status = response.status_code
-    message = f"{urlsplit(_url(config)).hostname} answered HTTP {status}"
+    message = f"{urlsplit(url_of(config)).hostname} answered HTTP {status}"
     if 300 <= status < 400:
         message += f" (to {response.headers.get('location', 'nowhere')}); redirects are not followed"
     return ExecutorError(message, retryable=status >= 500 or status in _WORTH_RETRYING, raw=response.text)

@@ -1,5 +1,6 @@
 from runs.models.access import Role, Team, Token
 from runs.models.approval import Approval, ApprovalKind, ApprovalState
+from runs.models.delivery import Delivery, DeliveryEvent, DeliveryState, DeliveryTry
 from runs.models.escalation import Decision, Escalation, EscalationState
 from runs.models.event import RunEvent
 from runs.models.link import DecisionLink
@@ -19,6 +20,10 @@ __all__ = [
     "ApprovalState",
     "Decision",
     "DecisionLink",
+    "Delivery",
+    "DeliveryEvent",
+    "DeliveryState",
+    "DeliveryTry",
     "Escalation",
     "EscalationState",
     "Pause",

@@ -63,3 +63,8 @@ def needs_confidence(pipeline: schema.Pipeline, *, index: int, definition: schem
 
 def goes_on_after_failure(entry: schema.Step | schema.Group) -> bool:
     return isinstance(entry, schema.StepBody) and entry.on_failure.policy == "continue"
+
+
+def notifications_of(pipeline: schema.Pipeline, event: str) -> list[schema.Notification]:
+    """What is sent, by whichever channels, when ``event`` (escalate, abort, stop or notify) happens."""
+    return getattr(pipeline.notifications, event) if pipeline.notifications else []

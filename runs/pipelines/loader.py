@@ -9,13 +9,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from runs.pipelines import yamlfile
+from runs.pipelines.channel_schema import CHANNELS
 from runs.pipelines.closest import did_you_mean
 from runs.pipelines.context import step_keys
 from runs.pipelines.executor_schema import CONFIGS
 from runs.pipelines.library import Library, Used
-from runs.pipelines.problems import Location, Problem, field_path, schema_problems
-from runs.pipelines.schema import FanOut, Parallel, Pipeline, StepBody
+from runs.pipelines.problems import Location, Problem, field_path, schema_problems, within
+from runs.pipelines.schema import FanOut, NotificationRules, Parallel, Pipeline, StepBody
 from runs.pipelines.scopes import check_texts
+from runs.pipelines.strict import Strict
 from runs.pipelines.unsupported import unsupported
 from runs.pipelines.yamlfile import Mark, YamlProblem
 
@@ -153,8 +155,9 @@ class _Reading:
         if not self.problems:
             self._check_names(pipeline)
             self._check_bodies(pipeline)
+            self._check_channels(pipeline)
             for location, line, message in check_texts(pipeline):
-                self._add(location, message, line)
+                self._add(within(self.data, location, absent=False), message, line)
         return config
 
     def _use_library(self) -> None:
@@ -261,8 +264,16 @@ class _Reading:
                 judged = {"agent": step.grounding.agent, **step.grounding.executor_config}
                 self._check_config(step.grounding.executor, judged, (*where, "grounding", "executor_config"))
 
+    def _check_channels(self, pipeline: Pipeline) -> None:
+        for event in NotificationRules.model_fields if pipeline.notifications else ():
+            for place, wanted in enumerate(getattr(pipeline.notifications, event)):
+                where = within(self.data, ("notifications", event, place, "config"), absent=True)
+                self._check_model(CHANNELS[wanted.channel], wanted.config, where)
+
     def _check_config(self, kind: str, config: dict[str, Any], where: Location) -> None:
-        model = CONFIGS.get(kind)
+        self._check_model(CONFIGS.get(kind), config, where)
+
+    def _check_model(self, model: type[Strict] | None, config: dict[str, Any], where: Location) -> None:
         if model is None:
             return
         try:

@@ -52,6 +52,7 @@ Location = tuple[str | int, ...]
 ExecutorKind = Literal["command", "gateway", "webhook", "pipeline", "notify", "human", "a2a", "agent"]
 OnLowConfidence = Literal["escalate", "abort", "proceed"]
 OnAbort = Literal["notify", "silent"]
+Channel = Literal["log", "webhook", "email", "slack", "telegram", "msteams"]
 Join = Literal["all_must_pass", "any_must_pass", "weighted_average"]
 
 
@@ -220,8 +221,8 @@ def _old_durable(value: Any) -> Any:
 
 
 class Notification(Strict):
-    channel: Text
-    template: str | None = None
+    channel: Channel
+    template: Text | None = None
     config: dict[str, Json] = {}
 
 

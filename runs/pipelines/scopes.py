@@ -5,19 +5,32 @@ from typing import Any
 
 from runs.pipelines.context import ALWAYS, step_keys
 from runs.pipelines.names import Finding, Scope, check_expression, check_template
-from runs.pipelines.schema import FanOut, HumanCheck, Parallel, Pipeline, ShellCheck, Step, StepBody, WebhookCheck
+from runs.pipelines.schema import (
+    FanOut,
+    HumanCheck,
+    NotificationRules,
+    Parallel,
+    Pipeline,
+    ShellCheck,
+    Step,
+    StepBody,
+    WebhookCheck,
+)
 
 Location = tuple[str | int, ...]
 Found = tuple[Location, int, str]
 """Where, on which line of that text, and what is wrong."""
 
 LOOP = frozenset({"iteration", "prior_confidence", "prior_output"})
+NOTICE = frozenset({"event", "step", "reason", "trust", "threshold", "confidence", "run_url"})
 RESPONSE = frozenset({"status_code", "body", "text"})
 _PAYLOAD = "add it to context_template.include, which lists the further fields of the payload that templates may name"
 _ELSEWHERE = {
     "data": _PAYLOAD,
     "event": _PAYLOAD,
     "source": _PAYLOAD,
+    "notice": "it exists in the templates of notifications and of on_failure.webhook",
+    "links": "it exists in the templates of notifications",
     "loop": "it exists in the prompt_template and executor_config of a step with loop_until",
     "output": "it exists in deterministic_checks only (an earlier step is steps.NAME)",
     "result": "it exists in the expect of a shell check only",
@@ -42,6 +55,25 @@ def check_texts(pipeline: Pipeline) -> Iterator[Found]:
             before += [key for branch in entry.steps for key in step_keys(f"{entry.name}/{branch.name}")]
         elif isinstance(entry, FanOut):
             groups += step_keys(entry.name)
+    yield from _notifications(pipeline, _scope(pipeline, "", Keys(before, groups), every))
+
+
+def _notifications(pipeline: Pipeline, scope: Scope) -> Iterator[Found]:
+    """Messages see every step, since any of them may be what they are about."""
+    seeing = scope.plus({"notice": NOTICE, "links": None})
+    for event in NotificationRules.model_fields if pipeline.notifications else ():
+        for place, wanted in enumerate(getattr(pipeline.notifications, event)):
+            where = ("notifications", event, place)
+            if wanted.template is not None:
+                yield from _at((*where, "template"), check_template(wanted.template, seeing))
+            yield from _config((*where, "config"), wanted.config, seeing)
+
+
+def _on_failure(step: StepBody, scope: Scope) -> Iterator[Found]:
+    webhook = step.on_failure.webhook
+    seeing = scope.plus({"notice": NOTICE})
+    for name in ("url", "headers", "payload"):
+        yield from _config(("on_failure", "webhook", name), getattr(webhook, name, None), seeing)
 
 
 class Keys(frozenset[str]):
@@ -64,6 +96,7 @@ class Keys(frozenset[str]):
 def _entry(entry: Step | Parallel | FanOut, scope: Scope) -> Iterator[Found]:
     if isinstance(entry, Step):
         yield from _step(entry, scope)
+        yield from _on_failure(entry, scope)
     elif isinstance(entry, FanOut):
         if entry.when is not None:
             yield from _at(("fan_out", "when"), check_expression(entry.when, scope))
@@ -71,11 +104,13 @@ def _entry(entry: Step | Parallel | FanOut, scope: Scope) -> Iterator[Found]:
         inner = scope.plus(dict.fromkeys((entry.as_, "fan_out_index", "fan_out_total")))
         for location, line, message in _step(entry.model_copy(update={"when": None}), inner):
             yield ("fan_out", *location), line, message
+        for location, line, message in _on_failure(entry, scope):  # about the group, and not about one item
+            yield ("fan_out", *location), line, message
     else:
         if entry.when is not None:
             yield from _at(("parallel", "when"), check_expression(entry.when, scope))
         for place, branch in enumerate(entry.steps):
-            for location, line, message in _step(branch, scope):
+            for location, line, message in (*_step(branch, scope), *_on_failure(branch, scope)):
                 yield ("parallel", "steps", place, *location), line, message
 
 

@@ -8,17 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 NOT_YET_TOP: dict[str, str] = {
-    "notifications": "notifications",
     "readiness": "readiness",
 }
 NOT_YET_STEP: dict[str, str] = {
     "readiness": "readiness",
     "threshold_bias": "threshold_bias",
-    "on_failure.webhook": "on_failure.webhook",
 }
 NOT_YET_VALUES: dict[str, frozenset[str]] = {
-    "on_abort": frozenset({"silent"}),
-    "executor": frozenset({"notify", "a2a", "agent"}),
+    "executor": frozenset({"a2a", "agent"}),
     "verifier.executor": frozenset({"a2a", "agent"}),
     "grounding.executor": frozenset({"a2a", "agent"}),
 }

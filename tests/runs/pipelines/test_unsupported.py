@@ -11,30 +11,18 @@ ALL_TIERS = {
     "accuracy": {"min_accuracy": 0.8, "min_marked": 3, "min_human_marked": 1},
     "calibration": {"n_min": 10, "bin_width": 0.25, "max_divergence": 0.1, "require_own_evidence": True},
 }
-NOTE = {"channel": "slack", "template": "x", "config": {"url": "http://x"}}
 STEP_BODY = BASE["steps"][0]
 
 
 @pytest.mark.parametrize(
     ("path", "value", "what"),
     [
-        ("notifications", {"escalate": NOTE}, "notifications"),
-        ("notifications", {"abort": [NOTE, NOTE], "stop": NOTE, "notify": NOTE}, "notifications"),
         ("readiness", ALL_TIERS, "readiness"),
         (f"{STEP}.readiness", {**READINESS, "accuracy": None}, "readiness"),
         (
             f"{STEP}.threshold_bias",
             {"enforce": True, "window": 5, "min": 2, "band": 0.2, "allow_lower": True},
             "threshold_bias",
-        ),
-        (f"{STEP}.on_abort", "silent", "on_abort: silent"),
-        (
-            f"{STEP}.on_failure",
-            {
-                "policy": "abort",
-                "webhook": {"url": "http://x", "method": "POST", "headers": {}, "payload": {}, "timeout_seconds": 3},
-            },
-            "on_failure.webhook",
         ),
         (f"{STEP}.verifier", {"executor": "a2a"}, "verifier.executor: a2a"),
         (f"{STEP}.grounding", {"executor": "agent"}, "grounding.executor: agent"),
@@ -44,7 +32,6 @@ STEP_BODY = BASE["steps"][0]
         *[
             ("steps", [{"name": "s", "executor": kind, "executor_config": config}], f"executor: {kind}")
             for kind, config in [
-                ("notify", {"url": "http://x", "method": "POST", "headers": {}, "payload": {}, "timeout_seconds": 3}),
                 ("a2a", {}),
                 ("agent", {}),
             ]
