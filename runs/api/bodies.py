@@ -59,6 +59,9 @@ class StepBody(serializers.Serializer[Any]):
     )
     started_at = serializers.DateTimeField(allow_null=True)
     completed_at = serializers.DateTimeField(allow_null=True)
+    taken_from = serializers.UUIDField(
+        allow_null=True, help_text="The step of the run run again whose answer this is; nobody was asked here."
+    )
     trust_report = serializers.JSONField(allow_null=True)
     signals = SignalBody(many=True)
 
@@ -87,6 +90,8 @@ class RunSummaryBody(serializers.Serializer[Any]):
 class RunBody(RunSummaryBody):
     pipeline_version = serializers.CharField()
     parent_step_id = serializers.UUIDField(allow_null=True, help_text="The step of another run that started it.")
+    rerun_of = serializers.UUIDField(allow_null=True, help_text="The run it runs again.")
+    rerun_from = serializers.CharField(allow_null=True, help_text="The first step it does again.")
     context = serializers.JSONField()  # type: ignore[assignment]
     steps = StepBody(many=True)
 
@@ -118,7 +123,7 @@ def run_summary(run: Run) -> dict[str, Any]:
 
 def run_body(run: Run, steps: list[Step]) -> dict[str, Any]:
     """The whole run; ``steps`` come with their signals prefetched."""
-    told = {"pipeline_version": run.version_id, "cost_usd": usd(run.cost_nanos)}
+    told = {"pipeline_version": run.version_id, "rerun_of": run.rerun_of_id, "cost_usd": usd(run.cost_nanos)}
     return _told(RunBody, run, **told, steps=[step_body(step) for step in steps])
 
 

@@ -72,8 +72,8 @@ def load(run_id: uuid.UUID, *, before: int | None = None) -> RunState | None:
     if run is None:
         return None
     state = RunState(run, registry.parsed(run.version_id))
-    if run.status == RunStatus.QUEUED:
-        return state  # it has no steps yet
+    if run.status == RunStatus.QUEUED and not run.rerun_from:
+        return state  # it has no steps yet; a rerun has those it took over
     steps = Step.objects.filter(run_id=run_id)
     if before is not None:
         steps = steps.filter(index__lt=before)

@@ -177,7 +177,7 @@ def _store_once(run: Run, *, window: timedelta, now: datetime) -> Accepted:
             lost = error
             continue
         backlog.one_more()
-        return Accepted("accepted", run.pipeline_name, run.id, _waits(run.pipeline_name))
+        return Accepted("accepted", run.pipeline_name, run.id, waits(run.pipeline_name))
     raise RuntimeError(
         f"{run.pipeline_name}: equal payloads came and ended faster than they could be told apart"
     ) from lost
@@ -201,7 +201,7 @@ def _twin(run: Run, window: timedelta, now: datetime) -> Run | None:
     return dedup.twin_of(run, window=window, now=now) if run.dedup_key else None
 
 
-def _waits(pipeline_name: str) -> str:
+def waits(pipeline_name: str) -> str:
     """Why an accepted run does not start at once; "" when it does."""
     pause = pauses.of(pipeline_name)
     return "" if pause is None else f"{pauses.sentence(pause)}: the run is stored, and starts when that is over."

@@ -86,6 +86,9 @@ class Step(models.Model):
     attempts = models.IntegerField(default=0, help_text="How often a worker claimed it (crashes included).")
     tries = models.IntegerField(default=0, help_text="How often the agent was called in this pass (retry).")
 
+    taken_from = models.UUIDField(
+        null=True, help_text="The step of the run run again whose answer it is; it asked nobody."
+    )
     turn_asked_at = models.DateTimeField(null=True, help_text="Since when it waits for a free call of its agent.")
     turn_taken_at = models.DateTimeField(
         null=True, help_text="When a limited call of its agent began; counts while leased."

@@ -1,11 +1,13 @@
-"""The runs a run belongs with: the one whose step started it, and those its own steps have started."""
+"""The runs a run belongs with: the one whose step started it, those its own steps have started, and its reruns."""
 
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from runs.models import Run, Step
+from runs.models.run import ENDED
 
+RERUNS_SHOWN = 5
 CHILDREN_SHOWN = 20  # of one step: a retry starts another run
 
 
@@ -15,6 +17,13 @@ def parent_of(run: Run) -> Step | None:
         return None
     wanted = ("name", "run_id", "run__pipeline_name", "run__status")
     return Step.objects.select_related("run").only(*wanted).filter(id=run.parent_step_id).first()
+
+
+def reruns_of(run: Run) -> Sequence[Run]:
+    """The newest runs that run it again, one more than are shown. No query for a run that has not ended."""
+    if run.status not in ENDED:
+        return []
+    return list(run.reruns.only("status", "rerun_from").order_by("-id")[: RERUNS_SHOWN + 1])
 
 
 def children_of(steps: Iterable[Step]) -> Mapping[uuid.UUID, Sequence[Run]]:

@@ -5,8 +5,9 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import TextField
 from django.db.models.functions import Cast, Left, Length
@@ -26,7 +27,7 @@ from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
 from runs.views.query import parameters, whole_number
 from runs.views.questions import approvals_of, open_of, questions_of
-from runs.views.run_family import children_of, parent_of
+from runs.views.run_family import RERUNS_SHOWN, children_of, parent_of, reruns_of
 from runs.views.runs_list import took
 from runs.views.step_panel import Panel, panels
 from runs.views.wording import ELSEWHERE, RUN_MEANING, duration
@@ -135,13 +136,15 @@ def _step_answer(request: HttpRequest, found: Step) -> HttpResponse:
 
 
 def _head(found: Run, places: list[Place], now: dt.datetime) -> dict[str, Any]:
-    asked = open_of(found)
+    asked, reruns = open_of(found), reruns_of(found)
     return {
         "now": now,
         "run": found,
         "meaning": ELSEWHERE if found.status == "escalated" and not asked.first else RUN_MEANING[found.status],
         "asked": asked,
         "parent": parent_of(found),
+        "reruns": reruns[:RERUNS_SHOWN],
+        "more_reruns": len(reruns) > RERUNS_SHOWN,
         "took": took(found, now) or _worked(found, places),
         "can_cancel": found.status not in ENDED,
         "in_flight": found.status in IN_FLIGHT,
@@ -202,7 +205,7 @@ def panels_of(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> li
     signals = list(run_reads.signals_of(step_ids))
     retries = run_reads.retries_of(found.id)
     judged = judged_steps(step_ids, user=request.user)
-    return panels(
+    made = panels(
         steps,
         signals,
         retries,
@@ -212,6 +215,14 @@ def panels_of(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> li
         approvals=approvals_of(step_ids),
         children=children_of(steps),
     )
+    return [replace(panel, again_url=_again_url(found, panel.step)) for panel in made]
+
+
+def _again_url(found: Run, step: Step) -> str:
+    """Where the run is run again from the step; "" for a branch, and while that cannot be."""
+    if found.status not in ENDED or step.branch is not None or found.is_demo:
+        return ""
+    return f"{reverse('ui-run-again', args=[found.id])}?{urlencode({'from': step.name})}"
 
 
 def _attention(places: list[Place]) -> Place | None:

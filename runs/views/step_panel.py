@@ -98,6 +98,7 @@ class Panel:
     question: Question | None = None
     approvals: Sequence[Approval] = ()
     children: Sequence[Run] = ()
+    again_url: str = ""  # where its run is run again from it
 
     @property
     def checks_passed(self) -> int:

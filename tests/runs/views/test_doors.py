@@ -17,6 +17,7 @@ OPEN = {"home", "login", "logout", "ui-decision-link"}
 WRITES = {
     "ui-demo-make", "ui-demo-remove",
     "ui-pause", "ui-resume", "ui-pipeline-pause", "ui-pipeline-resume",
+    "ui-run-again",
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
     "ui-escalation-decide", "ui-escalation-revise", "ui-approval-answer",
     "ui-approval-links", "ui-escalation-links",
