@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0012_turns'),
+        ('runs', '0013_decision_links'),
     ]
 
     operations = [
