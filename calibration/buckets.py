@@ -165,11 +165,13 @@ def sampling(
     observed_at: datetime,
     check_failed: bool,
     is_replay: bool = False,
+    claimed: float | None = None,
 ) -> list[Statement]:
     """What adds a sample with its label: one statement, three if a check failed.
 
     They do more only if the sample's run was marked before the step ended. The same id again changes
-    nothing. Raises ValueError for a confidence that is no number in [0, 1].
+    nothing. ``claimed`` is S, where it is known. Raises ValueError for a confidence or claim that is no number
+    in [0, 1].
     """
     sample = Sample(
         id=id,
@@ -178,6 +180,7 @@ def sampling(
         stage=stage,
         confidence=unit("confidence", confidence),
         confidence_ppm=binning.to_ppm(confidence),
+        claimed_ppm=None if claimed is None else binning.to_ppm(claimed),
         observed_at=observed_at,
         check_failed=check_failed,
         is_replay=is_replay,

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import models, transaction
 from django.db.models import QuerySet
 
-from calibration import tallies
+from calibration import tallies, turns
 from calibration.holds import hold_group, hold_rows
 from calibration.models import LabelSource, Mark, Order, Outcome, Sample, Via
 from calibration.storable import storable_text
@@ -167,7 +167,7 @@ def undo_mark(*, mark_id: int, by: "User", now: datetime) -> Mark:
 
 
 def relabel(samples: Iterable[Sample]) -> list[Difference]:
-    """Store a fresh resolution where it differs, tallies included, and say where. The caller holds the rows."""
+    """Store a fresh resolution where it differs, tallies and turns too, and say where. The caller holds the rows."""
     changed = differences(samples := list(samples))
     fresh = {difference.sample: difference.fresh for difference in changed}
     stale = [sample for sample in samples if sample.pk in fresh]
@@ -179,6 +179,7 @@ def relabel(samples: Iterable[Sample]) -> list[Difference]:
     if stale:
         Sample.objects.bulk_update(stale, ["label", "label_source"], batch_size=200)
         change.store()
+        turns.follow(stale)
     return changed
 
 

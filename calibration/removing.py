@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from calibration import buckets, tallies, versions
 from calibration.holds import hold_rows
-from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen
+from calibration.models import AgentVersion, Bucket, Mark, PromptVersion, Sample, Tally, TallyOfTen, Turn
 
 
 def remove_groups(groups: Collection[UUID]) -> None:
@@ -20,6 +20,7 @@ def remove_groups(groups: Collection[UUID]) -> None:
             change.take(sample)
         ids = [sample.id for sample in samples]
         Mark.objects.filter(Q(sample_id__in=ids) | Q(group__in=groups)).delete()
+        Turn.objects.filter(id__in=ids).delete()
         Sample.objects.filter(id__in=ids).delete()
         change.store()
 

@@ -24,7 +24,15 @@ from runs.models import (
 )
 from runs.trust.vector import CalibrationInput, CheckInput, GroundingInput, VerifierInput, evaluate
 
-NOW = dt.datetime(2026, 11, 30, 14, 32, tzinfo=dt.UTC)
+
+def _latest(hour: int, minute: int) -> dt.datetime:
+    """The last time it was that late in UTC: pages that show the last 24 hours or 7 days find what was made then."""
+    now = dt.datetime.now(dt.UTC)
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today <= now else today - dt.timedelta(days=1)
+
+
+NOW = _latest(14, 32)
 _numbers = itertools.count(1)
 
 

@@ -1,9 +1,11 @@
 from calibration.models.mark import Mark, Order, Outcome, Via
 from calibration.models.sample import Bucket, LabelSource, Sample
 from calibration.models.tally import Tally, TallyOfTen
+from calibration.models.turn import KEPT, Turn, TurnOutcome
 from calibration.models.version import AgentVersion, PromptVersion
 
 __all__ = [
+    "KEPT",
     "AgentVersion",
     "Bucket",
     "LabelSource",
@@ -14,5 +16,7 @@ __all__ = [
     "Sample",
     "Tally",
     "TallyOfTen",
+    "Turn",
+    "TurnOutcome",
     "Via",
 ]

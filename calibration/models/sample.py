@@ -40,7 +40,8 @@ class Sample(models.Model):
     """One (confidence, label) pair; it has the id of the step it came from.
 
     ``confidence`` is S after V, in [0, 1]. ``confidence_ppm`` is the same in whole parts per
-    million, for exact bins: 0.3 is 300000 whatever the floating point noise. ``label`` is 1.0, 0.5,
+    million, for exact bins: 0.3 is 300000 whatever the floating point noise. ``claimed_ppm`` is S alone,
+    what the agent said; null is unknown. ``label`` is 1.0, 0.5,
     0.0, a mean of several markers' values, or null (nobody knows yet, which is not 0).
     """
 
@@ -50,6 +51,7 @@ class Sample(models.Model):
     stage = models.TextField()
     confidence = models.FloatField()
     confidence_ppm = models.IntegerField()
+    claimed_ppm = models.IntegerField(null=True)
     observed_at = models.DateTimeField()
     check_failed = models.BooleanField(default=False)
     is_replay = models.BooleanField(default=False)

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_GET
 
 from insights.agents import agent_names, agents
 from insights.bucket_use import recency
+from insights.drift import drift_of
 from insights.histories import agent_history, record_of
 from insights.query import counting
 from insights.version_texts import agent_texts
@@ -54,6 +55,7 @@ def steps(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "agent": name,
         "tab": "steps",
+        "drift": drift_of(name),
         "history": history,
         "records": [{"summary": one, "use": use, "record": record_of([one])} for one, use in records[:PAGE]],
         "more": len(records) - PAGE,

@@ -177,6 +177,7 @@ def _sampling(claimed: Claimed, verdict: gate.Verdict | None, now: datetime) -> 
         confidence=row.effective_confidence,
         observed_at=now,
         check_failed=failed,
+        claimed=row.primary_confidence,
     )
     item = items.item_of(
         row,

@@ -6,10 +6,11 @@ from datetime import datetime
 
 from django.conf import settings
 
-from calibration import buckets, resets
+from calibration import buckets, resets, turns
+from calibration.binning import MILLION
 from calibration.buckets import BinEvidence, BucketKey
 from runs.engine.plan import Prepared
-from runs.models import Signal, SignalKind, SignalState, StepStatus
+from runs.models import Signal, SignalKind, SignalState, Step, StepStatus
 from runs.pipelines import definitions, schema
 from runs.trust import narrative, vector
 
@@ -37,6 +38,7 @@ def decide(prepared: Prepared, signals: Sequence[Signal], *, now: datetime) -> V
         checks=[_check(signal) for signal in _checks_in_order(signals)],
         confidence_threshold=definitions.own_threshold(definition),
         on_low_confidence=definition.on_low_confidence,
+        bias=_bias(row, definition.threshold_bias or schema.ThresholdBias()),
     ).to_json()
     row.trust_report = report
     row.combined_trust = report["combined_trust"]
@@ -132,6 +134,22 @@ def _calibration(prepared: Prepared, now: datetime) -> tuple[int | None, vector.
         lo=evidence.lo,
         hi=evidence.hi,
         reset=_reset(key, evidence, now),
+    )
+
+
+def _bias(row: Step, wanted: schema.ThresholdBias) -> vector.BiasInput | None:
+    """What people kept of this agent's last answers; without a number of its own there is nothing to compare."""
+    if row.primary_confidence is None:
+        return None
+    record = turns.record(row.agent, wanted.window)
+    return vector.BiasInput(
+        enforce=wanted.enforce,
+        n=record.n,
+        kept=record.kept,
+        claimed=None if record.claimed_ppm is None else record.claimed_ppm / MILLION,
+        least=wanted.min,
+        band=wanted.band,
+        allow_lower=wanted.allow_lower,
     )
 
 

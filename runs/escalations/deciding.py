@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db.models import F
 
+from calibration import turns
+from calibration.models import TurnOutcome
 from calibration.statements import execute
 from runs import answer, events, executors, outbox
 from runs.engine import opening, transactions
@@ -28,6 +30,15 @@ CLOSES = {
     Decision.Kind.REVISE: EscalationState.REVISED,
     Decision.Kind.ABORT: EscalationState.ABORTED,
     Decision.Kind.TIMEOUT: EscalationState.TIMED_OUT,
+}
+
+
+# What it says of the agent's claim; silence says nothing.
+TURNS = {
+    Decision.Kind.APPROVE: TurnOutcome.APPROVED,
+    Decision.Kind.REVISE: TurnOutcome.REVISED,
+    Decision.Kind.ESCALATE: TurnOutcome.ESCALATED,
+    Decision.Kind.ABORT: TurnOutcome.ABORTED,
 }
 
 
@@ -168,6 +179,8 @@ def _note(escalation: Escalation, said: Said, kind: Decision.Kind, *, to: str = 
     Decision.objects.create(
         escalation=escalation, kind=kind, by=by, reason=reason, to=to, changes=storable(changes), at=said.now
     )
+    if outcome := TURNS.get(kind):
+        turns.decide(escalation.step_id, outcome)
     name = escalation.step.name
     told = {
         Decision.Kind.APPROVE: f"{by} approved {name}",

@@ -142,6 +142,7 @@ def _sample(fresh: Sequence[Rows]) -> int:
             observed_at=step.completed_at,
             check_failed=told.check_failed,
             is_replay=rows.is_replay,
+            claimed=step.primary_confidence,
         )
         for rows in fresh
         for told, step in rows.steps

@@ -105,11 +105,19 @@ class Escalation(Strict):
 
 
 class ThresholdBias(Strict):
+    """How the agent's drift over its last ``window`` judged answers moves the step's threshold."""
+
     enforce: bool = False
-    window: Annotated[int, Field(ge=1)] = 10
-    min: Annotated[int, Field(ge=1)] = 5
+    window: Annotated[int, Field(ge=1, le=1000)] = 10
+    min: Annotated[int, Field(ge=1, le=1000)] = 5
     band: Fraction = 0.10
     allow_lower: bool = False
+
+    @model_validator(mode="after")
+    def _window_holds_min(self) -> "ThresholdBias":
+        if self.min > self.window:
+            raise ValueError(f"min: {self.min} answers are never among the last {self.window}; window must hold min")
+        return self
 
 
 class StepBody(Strict):

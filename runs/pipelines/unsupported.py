@@ -12,7 +12,6 @@ NOT_YET_TOP: dict[str, str] = {
 }
 NOT_YET_STEP: dict[str, str] = {
     "readiness": "readiness",
-    "threshold_bias": "threshold_bias",
 }
 NOT_YET_VALUES: dict[str, frozenset[str]] = {
     "executor": frozenset({"a2a", "agent"}),

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from calibration import drift
+from calibration.binning import MILLION, to_ppm
 from calibration.storable import storable_text
 from calibration.unit import optional_unit, unit
 
@@ -118,6 +121,55 @@ class CheckInput:
         _set(self, "name", _text("checks.name", self.name))
         _boolean("checks.passed", self.passed)
         _set(self, "detail", _text("checks.detail", self.detail))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasInput:
+    """What people kept of this agent's last ``n`` judged answers, and how far that may move the threshold.
+
+    ``claimed`` is the mean of what it said, ``kept`` how many of the ``n`` people kept; ``least`` of them are
+    needed, and a drift within +/- ``band`` is noise. Not enforced, it is recorded and changes nothing.
+    """
+
+    enforce: bool = False
+    n: int
+    kept: int
+    claimed: float | None
+    least: int = 5
+    band: float = 0.10
+    allow_lower: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("enforce", "allow_lower"):
+            _boolean(f"bias.{name}", getattr(self, name))
+        _count("bias.n", self.n, least=0)
+        _count("bias.kept", self.kept, least=0)
+        _count("bias.least", self.least, least=1)
+        _set(self, "claimed", optional_unit("bias.claimed", self.claimed))
+        _set(self, "band", unit("bias.band", self.band))
+        if self.kept > self.n:
+            raise ValueError("bias.kept: expected at most bias.n")
+        if (self.claimed is None) != (self.n == 0):
+            raise ValueError("bias.claimed: expected a number just where bias.n is above 0")
+
+    @property
+    def record(self) -> drift.Record:
+        claimed = None if self.claimed is None else to_ppm(self.claimed)
+        return drift.Record(n=self.n, kept=self.kept, claimed_ppm=claimed)
+
+    def moved(self, threshold: float) -> float:
+        """Where the record would put ``threshold``, enforced or not."""
+        return drift.biased(threshold, self.record, least=self.least, band=self.band, allow_lower=self.allow_lower)
+
+    def told(self, threshold: float | None) -> dict[str, Any]:
+        """The inputs, and what follows from them for ``threshold``, for the report."""
+        observed = self.record.observed_ppm
+        return {
+            **vars(self),
+            "observed": None if observed is None else observed / MILLION,
+            "meaning": drift.meaning(self.record, least=self.least, band=self.band),
+            "threshold": None if threshold is None else self.moved(threshold),
+        }
 
 
 def one_of(field: str, value: object, allowed: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ Pure: reads the stored report and nothing else, so a page, the API and the comma
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runs.trust import join_words
+from runs.trust import bias_words, join_words
 from runs.trust.percent import Percents
 from runs.trust.phrases import (
     backed,
@@ -43,6 +43,8 @@ def narrative(report: Mapping[str, Any]) -> list[str]:
             told.append(_wide_gap(report["signals"], pct))
     if absent := [part for name, part in PARTS.items() if stages[name]["reason"] == "not_configured"]:
         told.append(f"Not configured on this step: {join_names(absent)}.")
+    if moved := bias_words.bias(stages["gate"]["inputs"], pct):
+        told.append(moved)
     told.append(_gate(report, stages["gate"], pct))
     return told
 
@@ -54,6 +56,7 @@ def percents(report: Mapping[str, Any]) -> Percents:
     inputs = {stage["stage"]: stage["inputs"] for stage in report["stages"]}
     numbers = [inputs["verifier"].get("veto_floor"), inputs["calibration"].get("accuracy")]
     numbers += [report["signals"][name] for name in ("S", "V", "S_after_V", "G")]
+    numbers += bias_words.numbers(inputs["gate"])
     return Percents([*numbers, report["combined_trust"], report["confidence_threshold"]])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from calibration.unit import optional_unit
 from runs.trust.inputs import (
     ON_LOW_CONFIDENCE,
+    BiasInput,
     CalibrationInput,
     CheckInput,
     GroundingInput,
@@ -20,7 +21,7 @@ from runs.trust.inputs import (
 from runs.trust.report import APPLIED, VERSION, Reason, Report, Stage
 
 __all__ = [
-    "CalibrationInput", "CheckInput", "GroundingInput", "Reason", "Report", "Stage", "VerifierInput",
+    "BiasInput", "CalibrationInput", "CheckInput", "GroundingInput", "Reason", "Report", "Stage", "VerifierInput",
     "evaluate", "recompute", "s_after_v",
 ]  # fmt: skip
 
@@ -37,13 +38,16 @@ def evaluate(
     checks: Sequence[CheckInput] = (),
     confidence_threshold: float | None,
     on_low_confidence: str,
+    bias: BiasInput | None = None,
 ) -> Report:
     """Combine the signals and decide. Raises ValueError naming the field that breaks the contract.
 
     A threshold of None is a branch that leaves the decision to its group: it is not held back by its number.
+    An enforced ``bias`` moves the threshold before trust is compared with it.
     """
     s = optional_unit("self_report", self_report)
-    threshold = optional_unit("confidence_threshold", confidence_threshold)
+    configured = optional_unit("confidence_threshold", confidence_threshold)
+    threshold = bias.moved(configured) if bias and bias.enforce and configured is not None else configured
     one_of("on_low_confidence", on_low_confidence, ON_LOW_CONFIDENCE)
 
     after_v, why_v = _verify(s, verifier)
@@ -61,7 +65,9 @@ def evaluate(
         why_gate = Reason.LEFT_TO_GROUP
 
     why_s = Reason.NO_SELF_REPORT if s is None else Reason.REPORTED
-    gate = {"confidence_threshold": threshold, "on_low_confidence": on_low_confidence}
+    gate: dict[str, Any] = {"confidence_threshold": configured, "on_low_confidence": on_low_confidence}
+    if bias is not None:
+        gate["bias"] = bias.told(configured)
     stages = [
         Stage("self_report", None, s, True, why_s, {"self_report": s}),
         Stage("verifier", s, after_v, verifier is not None, why_v, _inputs(verifier)),
@@ -181,7 +187,15 @@ def recompute(report: Mapping[str, Any]) -> Report:
             calibration=CalibrationInput(**calibration) if calibration else None,
             grounding=GroundingInput(**grounding) if grounding else None,
             checks=[CheckInput(**check) for check in inputs["checks"]["checks"]],
-            **inputs["gate"],
+            **_gate_inputs(inputs["gate"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a trust report of version {VERSION}: {error!r}") from error
+
+
+def _gate_inputs(gate: Mapping[str, Any]) -> dict[str, Any]:
+    told = gate.get("bias")
+    if told is None:
+        return dict(gate)
+    given = {name: value for name, value in told.items() if name not in ("observed", "meaning", "threshold")}
+    return {**gate, "bias": BiasInput(**given)}

@@ -140,8 +140,8 @@ def test_a_note_with_characters_a_database_refuses_is_kept_visibly():
 def test_marking_costs_the_same_however_much_history_there_is(django_assert_num_queries):
     anna, bucket = person(), key()
     samples = [record(bucket) for _ in range(30)]
-    # savepoint, sample, current mark, insert, marks on the sample, marks on the run, update, two sums, release
-    expected = 10 if connection.vendor == "sqlite" else 11  # PostgreSQL also locks the table against a circle
+    # savepoint, sample, current mark, insert, marks on the sample, marks on the run, update, two sums, turn, release
+    expected = 11 if connection.vendor == "sqlite" else 12  # PostgreSQL also locks the table against a circle
     for sample in (samples[0], samples[1]):
         with django_assert_num_queries(expected):
             mark_sample(sample_id=sample, by=anna, outcome="correct", via="api", now=NOW)

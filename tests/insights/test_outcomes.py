@@ -9,8 +9,8 @@ from insights import periods
 from insights.outcomes import outcomes
 from runs.ids import first_at
 from tests import factories
-from tests.factories import NOW
 
+NOW = datetime(2026, 11, 30, 14, 32, tzinfo=UTC)
 pytestmark = pytest.mark.django_db
 
 

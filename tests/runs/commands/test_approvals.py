@@ -28,7 +28,7 @@ def test_what_waits_is_listed_longest_first():
     young, old = waiting(1, to="desk", message="Restart\nit?"), waiting(3, kind="check", name="sign-off")
     assert [line.split()[0] for line in say("list").splitlines()] == [str(old.id), str(young.id)]
     assert say("list", "--to", "desk") == (
-        f"{young.id}  ask of checkout-error-rate, for desk, since 2026-11-30 13:32: Restart it?\n"
+        f"{young.id}  ask of checkout-error-rate, for desk, since {NOW:%Y-%m-%d} 13:32: Restart it?\n"
     )
     assert "  sign-off of ask of checkout-error-rate, for anybody," in say("list", "--step", "ask")
     assert say("list", "--team", "nobody") == "Nobody is asked anything.\n"

@@ -5,10 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from calibration.models import Turn
 from runs.engine import closing, drive
 from runs.engine.work import Work
 from runs.escalations import deciding, overdue
 from runs.models import Decision, Escalation, StepStatus
+from runs.trust.narrative import narrative
 from tests.at_once import at_once
 from tests.pipelines import step, steps_of
 
@@ -276,3 +278,35 @@ def test_every_problem_of_a_revision_is_named_by_its_field(paused):
     with pytest.raises(deciding.BadRevision) as refused:
         deciding.revise(opened(paused).id, said(), output={"summary": 1, "artifacts": {"log": 2}})
     assert set(refused.value.problems) == {"summary", "next_step_context", "artifacts"}
+
+
+def test_what_a_person_decides_becomes_the_turn_of_the_agent_and_biases_its_next_gate(pipelines):
+    # Two of five kept against claims of 50 %: drift -10 points, within a band of 5 it counts. 40 % becomes 50 %.
+    bias = {"enforce": True, "window": 5, "min": 5, "band": 0.05}
+    pipelines.write("p", step("act", says=0.5))
+    for decide in ("approve", "revise", "escalate", "abort", "abort"):
+        escalation = opened(pipelines.run("p"))
+        if decide == "revise":
+            output = {"confidence": 0.5, "summary": "other", "next_step_context": ""}
+            deciding.revise(escalation.id, said(), output=output)
+        elif decide == "escalate":
+            deciding.hand_on(escalation.id, said(), to="second")
+        else:
+            getattr(deciding, decide)(escalation.id, said())
+    pipelines.write("p", step("act", says=0.45, confidence_threshold=0.4, threshold_bias=bias))
+
+    run = pipelines.run("p")
+
+    report = steps_of(run)["act"].trust_report
+    assert (report["confidence_threshold"], report["action"]) == (0.5, "escalate")
+    assert report["stages"][-1]["inputs"]["bias"]["observed"] == 0.4
+    assert "became 50%" in " ".join(narrative(report))
+
+
+def test_silence_is_no_outcome_of_a_turn(pipelines):
+    pipelines.write("p", step("act", says=0.5))
+    escalation = opened(pipelines.run("p"))
+
+    deciding.abort(escalation.id, said(by=""), kind=Decision.Kind.TIMEOUT)
+
+    assert not Turn.objects.exists()

@@ -19,11 +19,6 @@ STEP_BODY = BASE["steps"][0]
     [
         ("readiness", ALL_TIERS, "readiness"),
         (f"{STEP}.readiness", {**READINESS, "accuracy": None}, "readiness"),
-        (
-            f"{STEP}.threshold_bias",
-            {"enforce": True, "window": 5, "min": 2, "band": 0.2, "allow_lower": True},
-            "threshold_bias",
-        ),
         (f"{STEP}.verifier", {"executor": "a2a"}, "verifier.executor: a2a"),
         (f"{STEP}.grounding", {"executor": "agent"}, "grounding.executor: agent"),
         ("steps", [{"parallel": {"name": "g", "readiness": READINESS, "steps": [STEP_BODY]}}], "readiness"),

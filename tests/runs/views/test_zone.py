@@ -2,6 +2,7 @@
 
 import datetime as dt
 import zoneinfo
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import User
@@ -32,7 +33,7 @@ def client(person: User) -> Client:
 
 def shown(client: Client) -> str:
     """The exact time that the runs list gives for a run of 14:32 UTC."""
-    factories.run()
+    factories.run(now=datetime(2026, 11, 30, 14, 32, tzinfo=UTC))
     return client.get("/ui/runs").content.decode()
 
 
