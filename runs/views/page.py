@@ -75,6 +75,7 @@ def page(
         "can_mark": role is not None and role >= Role.MARKER,
         "can_operate": role is not None and role >= Role.OPERATOR,
         "everything_paused": _everything_paused if role is not None else None,
+        "is_admin": role is Role.ADMIN,
         "now": timezone.now(),
     }
     return render(request, template, {**shell, **(context or {})}, status=status)

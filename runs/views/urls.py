@@ -31,6 +31,7 @@ from runs.views import (
     runs_list,
     schedules,
     texts,
+    token_pages,
 )
 from runs.views.query import parameters
 
@@ -42,6 +43,8 @@ urlpatterns = [
     path("ui/demo/make", demo.make, name="ui-demo-make"),
     path("ui/demo/remove", demo.remove, name="ui-demo-remove"),
     path("ui/settings", reader_settings.settings, name="ui-settings"),
+    path("ui/tokens", token_pages.listed, name="ui-tokens"),
+    path("ui/tokens/<int:token_id>/revoke", token_pages.revoke, name="ui-token-revoke"),
     path("ui/runs", runs_list.runs, name="ui-runs"),
     path("ui/runs/rows", runs_list.rows, name="ui-run-rows"),
     path("ui/runs/<uuid:run_id>", run_page.run, name="ui-run"),

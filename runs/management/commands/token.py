@@ -10,6 +10,8 @@ from runs.access import tokens
 from runs.models import Role, Token
 
 ROLES = [role.label for role in Role]
+# Who is at the terminal, nobody can tell.
+BY = "the command line"
 
 
 class Command(BaseCommand):
@@ -22,6 +24,7 @@ class Command(BaseCommand):
         create.add_argument(
             "--role", choices=ROLES, default=Role.INTAKE.label, help="default: intake (starts runs, no more)"
         )
+        create.add_argument("--name", default="", help="what it is for, shown in lists")
         actions.add_parser("list", help="show every token, never its secret")
         revoke = actions.add_parser("revoke", help="take a token back; it is refused within seconds")
         revoke.add_argument("prefix", help="the first characters, as `token list` shows them")
@@ -32,8 +35,8 @@ class Command(BaseCommand):
         except tokens.TokenError as error:
             raise CommandError(str(error)) from error
 
-    def create(self, *, team: str, role: str, **_: Any) -> None:
-        _token, secret = tokens.create(team=team, role=Role[role.upper()], now=timezone.now())
+    def create(self, *, team: str, role: str, name: str = "", **_: Any) -> None:
+        _token, secret = tokens.create(team=team, role=Role[role.upper()], name=name, by=BY, now=timezone.now())
         # Only the token on stdout, so that a script can catch it.
         self.stderr.write(f"Role {role}, team {team}. The token is shown this once:")
         self.stdout.write(secret)
@@ -43,13 +46,13 @@ class Command(BaseCommand):
         if not rows:
             self.stdout.write("No tokens yet: `manage.py token create --team NAME --role ROLE` makes one.")
             return
-        table = [("PREFIX", "TEAM", "ROLE", "CREATED", "LAST USED", "STATE"), *rows]
+        table = [("PREFIX", "TEAM", "ROLE", "CREATED", "LAST USED", "STATE", "BY", "NAME"), *rows]
         widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
         for row in table:
             self.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
     def revoke(self, *, prefix: str, **_: Any) -> None:
-        token = tokens.revoke(prefix=prefix, now=timezone.now())
+        token = tokens.revoke(prefix=prefix, by=BY, now=timezone.now())
         self.stdout.write(f"Revoked {token.prefix}… of team {token.team_id}.")
 
 
@@ -57,4 +60,13 @@ def _row(token: Token) -> tuple[str, ...]:
     used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
     state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else "live"
     role = Role(token.role).label
-    return token.prefix, token.team_id, role, f"{token.created_at:%Y-%m-%d %H:%M}", used, state
+    return (
+        token.prefix,
+        token.team_id,
+        role,
+        f"{token.created_at:%Y-%m-%d %H:%M}",
+        used,
+        state,
+        token.created_by,
+        token.name,
+    )

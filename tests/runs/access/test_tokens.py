@@ -140,3 +140,15 @@ def test_list_of_nothing_says_what_to_do():
     out = StringIO()
     call_command("token", "list", stdout=out)
     assert "token create" in out.getvalue()
+
+
+def test_command_says_what_for_and_by_whom():
+    call_command("token", "create", "--team", "ops", "--name", "nightly report", stdout=StringIO(), stderr=StringIO())
+    token = Token.objects.get()
+    assert (token.name, token.created_by) == ("nightly report", "the command line")
+    out = StringIO()
+    call_command("token", "list", stdout=out)
+    assert "nightly report" in out.getvalue()
+    call_command("token", "revoke", token.prefix, stdout=StringIO())
+    token.refresh_from_db()
+    assert token.revoked_by == "the command line"

@@ -21,6 +21,7 @@ WRITES = {
     "ui-run-cancel", "ui-pipelines-reload", "ui-pipeline-run", "ui-run-mark", "ui-step-mark", "ui-mark-undo",
     "ui-escalation-decide", "ui-escalation-revise", "ui-approval-answer",
     "ui-approval-links", "ui-escalation-links",
+    "ui-tokens", "ui-token-revoke",
     "ui-marks", "ui-marks-export", "ui-marks-check", "ui-marks-import",
 }  # fmt: skip
 MARKERS = {
