@@ -31,6 +31,23 @@ def _written(entry: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def written_branch(config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a stored version defines the branch ``name`` by, as pages show it; {} when it defines no such branch. A
+    branch of a fan-out is held to no threshold of its own.
+    """
+    group, _, own = name.partition("/")
+    for entry in config.get("steps", []):
+        for kind in GROUPS if isinstance(entry, dict) else ():
+            body = entry.get(kind)
+            if not isinstance(body, dict) or body.get("name") != group:
+                continue
+            if kind == "fan_out":
+                return {**body, "name": name, "confidence_threshold": None}
+            branches = [one for one in body.get("steps", []) if isinstance(one, dict) and one.get("name") == own]
+            return {"confidence_threshold": None, **branches[0]} if branches else {}
+    return {}
+
+
 def definition_of(pipeline: schema.Pipeline, *, index: int, branch: int | None) -> schema.StepBody:
     """The definition of a step, or of one branch of a group; every branch of a fan-out has the fan-out's own."""
     entry = pipeline.entries[index]

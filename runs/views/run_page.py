@@ -5,7 +5,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,8 +21,10 @@ from runs.access.roles import role_required
 from runs.engine import pauses
 from runs.models import Role, Run, RunEvent, Step
 from runs.models.run import ENDED, IN_FLIGHT
-from runs.pipelines.definitions import group_of, written
-from runs.views import run_reads
+from runs.models.step import StepStatus
+from runs.pipelines.definitions import GROUPS, written, written_branch
+from runs.views import branch_reads, run_reads
+from runs.views.branches import tables_of
 from runs.views.judged import judged_run, judged_steps
 from runs.views.page import page
 from runs.views.query import parameters, whole_number
@@ -45,6 +47,16 @@ class Place:
 
     name: str
     step: Step | None
+    branches: Mapping[str, int] = field(default_factory=dict)
+    """How many branches of each status a group has."""
+
+    @property
+    def branch_count(self) -> int:
+        return sum(self.branches.values())
+
+    @property
+    def branches_failed(self) -> int:
+        return self.branches.get(StepStatus.FAILED, 0)
 
     @property
     def status(self) -> str:
@@ -182,16 +194,20 @@ def _worked(found: Run, places: list[Place]) -> str:
 
 
 def _places(found: Run) -> list[Place]:
-    """The steps of the pipeline in order, as far as they were reached, then those that were not."""
-    steps = list(run_reads.outline(run_reads.steps_of(found.id)))
-    by_name = {step.name: step for step in steps}
+    """The steps of the pipeline in order, as far as they were reached, then those that were not. A group stands for
+    its branches.
+    """
+    steps = list(run_reads.outline(run_reads.steps_of(found.id).filter(branch__isnull=True)))
+    grouped = any(step.executor in GROUPS for step in steps)
+    branches = branch_reads.counts_of(found.id) if grouped else {}
+    reached = {step.name: Place(step.name, step, branches.get(_index_of_group(step), {})) for step in steps}
     planned = [str(definition.get("name")) for definition in definitions(found).values()]
-    places = []
-    for name in planned:
-        places.append(Place(name, by_name.pop(name, None)))
-        branches = [step for step in steps if step.branch is not None and group_of(step.name) == name]
-        places += [Place(step.name, by_name.pop(step.name)) for step in branches]
-    return places + [Place(step.name, step) for step in steps if step.name in by_name]
+    places = [reached.pop(name, None) or Place(name, None) for name in planned]
+    return places + list(reached.values())
+
+
+def _index_of_group(step: Step) -> int:
+    return step.index if step.executor in GROUPS else -1
 
 
 def definitions(found: Run) -> dict[str, Mapping[str, Any]]:
@@ -205,15 +221,18 @@ def panels_of(request: HttpRequest, found: Run, step_ids: list[uuid.UUID]) -> li
     signals = list(run_reads.signals_of(step_ids))
     retries = run_reads.retries_of(found.id)
     judged = judged_steps(step_ids, user=request.user)
+    config = found.version.config
+    branches = {step.name: written_branch(config, step.name) for step in steps if step.branch is not None}
     made = panels(
         steps,
         signals,
         retries,
-        definitions(found),
+        {**definitions(found), **branches},
         judged=judged,
         questions=questions_of(step_ids),
         approvals=approvals_of(step_ids),
         children=children_of(steps),
+        tables=tables_of(found, steps),
     )
     return [replace(panel, again_url=_again_url(found, panel.step)) for panel in made]
 

@@ -41,6 +41,8 @@ def is_gated(definition: Mapping[str, Any]) -> bool:
 
 def _gate(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
     threshold = definition.get("confidence_threshold", 0.75)
+    if threshold is None:
+        return []  # a branch that leaves it to its group
     low = definition.get("on_low_confidence", "escalate")
     return [("Threshold", percent(threshold)), ("Below it", LOW.get(low, str(low)))]
 

@@ -17,6 +17,7 @@ from runs.models.step import UNFINISHED, StepStatus
 from runs.trust.narrative import narrative, percents, verdict
 from runs.trust.waterfall import Waterfall, waterfall
 from runs.views import step_config
+from runs.views.branch_reads import Table
 from runs.views.judged import Judged
 from runs.views.questions import Question
 from runs.views.run_reads import JSON_INLINE, SUMMARY_HEAD, TEXT_HEAD
@@ -99,6 +100,7 @@ class Panel:
     approvals: Sequence[Approval] = ()
     children: Sequence[Run] = ()
     again_url: str = ""  # where its run is run again from it
+    table: Table | None = None
 
     @property
     def checks_passed(self) -> int:
@@ -129,6 +131,7 @@ def panels(
     questions: Mapping[uuid.UUID, Question],
     approvals: Mapping[uuid.UUID, Sequence[Approval]],
     children: Mapping[uuid.UUID, Sequence[Run]],
+    tables: Mapping[uuid.UUID, Table],
 ) -> list[Panel]:
     """Panels in the order of ``steps``; ``definitions`` are those of the version the run executes, by name."""
     by_step: dict[uuid.UUID, list[Signal]] = defaultdict(list)
@@ -145,6 +148,7 @@ def panels(
             question=questions.get(panel.step.id),
             approvals=approvals.get(panel.step.id, ()),
             children=children.get(panel.step.id, ()),
+            table=tables.get(panel.step.id),
         )
         for panel in made
     ]

@@ -5,6 +5,7 @@ import runs.converters  # noqa: F401 (makes <name:...> known)
 from runs.views import (
     approval_page,
     approvals_list,
+    branches,
     decision_links,
     demo,
     escalation_page,
@@ -49,6 +50,7 @@ urlpatterns = [
     path("ui/runs/rows", runs_list.rows, name="ui-run-rows"),
     path("ui/runs/<uuid:run_id>", run_page.run, name="ui-run"),
     path("ui/runs/<uuid:run_id>/head", run_page.head, name="ui-run-head"),
+    path("ui/runs/<uuid:run_id>/branches", branches.branches, name="ui-run-branches"),
     path("ui/runs/<uuid:run_id>/step", run_page.step_by_name, name="ui-run-step-by-name"),
     path("ui/runs/<uuid:run_id>/log", run_page.log, name="ui-run-log"),
     path("ui/runs/<uuid:run_id>/events", run_events.events, name="ui-run-events"),

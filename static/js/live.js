@@ -61,7 +61,37 @@
   const again = new Set();
 
   function panelOf(name) {
-    return [...panels.children].find((child) => child.dataset.step === name);
+    return [...panels.querySelectorAll("[data-step]")].find((panel) => panel.dataset.step === name);
+  }
+
+  // A branch is a line in the table of its group, and has a panel only where a reader opened it.
+  function tableOf(name) {
+    const group = name.slice(0, name.indexOf("/"));
+    return [...panels.querySelectorAll("[data-branches]")].find((table) => table.dataset.branches === group);
+  }
+
+  const stale = new Set();
+  let catching = 0;
+
+  // A table stands still while one of its branches is open: lines must not move under who reads.
+  function catchUp() {
+    for (const id of stale) {
+      const table = document.getElementById(id);
+      if (table && (table.classList.contains("htmx-request") || (!over && table.querySelector(".branch[open]")))) continue;
+      stale.delete(id);
+      if (table) htmx.trigger(table, "refresh");
+    }
+    catching = stale.size ? setTimeout(catchUp, SOON) : 0;
+  }
+
+  function branches() {
+    for (const name of changed) {
+      if (!name.includes("/")) continue;
+      changed.delete(name);
+      if (tableOf(name)) stale.add(tableOf(name).id);
+      if (panelOf(name)) htmx.trigger(panelOf(name), "refresh");
+    }
+    if (!catching) catchUp();
   }
 
   // By hand, not by htmx: that lets one element have one request at a time, and several steps may begin at once.
@@ -86,6 +116,7 @@
     timer = 0;
     htmx.trigger("#top", "refresh");
     htmx.trigger("#run-marks", "refresh");
+    branches();
     for (const name of changed) {
       if (panelOf(name)) htmx.trigger(panelOf(name), "refresh");
       else if (coming.has(name)) again.add(name);
@@ -135,7 +166,8 @@
     badge.hidden = true;
     document.getElementById("announce").textContent = "The run has ended";
     clearTimeout(timer);
-    for (const panel of panels.children) if (panel.dataset.step) changed.add(panel.dataset.step);
+    for (const panel of panels.querySelectorAll("[data-step]")) changed.add(panel.dataset.step);
+    for (const table of panels.querySelectorAll("[data-branches]")) changed.add(`${table.dataset.branches}/`);
     for (const name of coming) changed.add(name);
     refresh();
     const cancel = document.getElementById("cancel-run");
