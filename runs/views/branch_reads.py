@@ -73,7 +73,7 @@ class Table:
         return [("", self.total, self._address("", 0)), *((s, self.counts[s], self._address(s, 0)) for s in statuses)]
 
     def _address(self, status: str, start: int) -> str:
-        asked = {
+        asked: dict[str, str | int] = {
             "group": self.group.name,
             **({"status": status} if status else {}),
             **({"from": start} if start else {}),

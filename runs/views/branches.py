@@ -1,6 +1,7 @@
 """The branches of one group, page by page: a part of the run page, and a page of its own for whoever follows a link."""
 
 import uuid
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET

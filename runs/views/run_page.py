@@ -202,7 +202,7 @@ def _places(found: Run) -> list[Place]:
     branches = branch_reads.counts_of(found.id) if grouped else {}
     reached = {step.name: Place(step.name, step, branches.get(_index_of_group(step), {})) for step in steps}
     planned = [str(definition.get("name")) for definition in definitions(found).values()]
-    places = [reached.pop(name, None) or Place(name, None) for name in planned]
+    places = [reached.pop(name, Place(name, None)) for name in planned]
     return places + list(reached.values())
 
 

@@ -77,12 +77,20 @@
   function catchUp() {
     for (const id of stale) {
       const table = document.getElementById(id);
-      if (table && (table.classList.contains("htmx-request") || (!over && table.querySelector(".branch[open]")))) continue;
+      if (table && (table.classList.contains("htmx-request") || table.querySelector(".branch[open]"))) continue;
       stale.delete(id);
       if (table) htmx.trigger(table, "refresh");
     }
     catching = stale.size ? setTimeout(catchUp, SOON) : 0;
   }
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { elt, target } = event.detail;
+    if (elt !== target || !target.matches(".branches") || !target.querySelector(".branch[open]")) return;
+    event.detail.shouldSwap = false;
+    stale.add(target.id);
+    if (!catching) catching = setTimeout(catchUp, SOON);
+  });
 
   function branches() {
     for (const name of changed) {
