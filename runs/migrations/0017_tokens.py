@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("runs", "0015_reruns")]
+    dependencies = [("runs", "0016_fill_turns")]
 
     operations = [
         migrations.AddField("token", "created_by", models.TextField(blank=True, default="")),
