@@ -138,7 +138,7 @@ def test_too_large(client, settings):
     assert post(client, payload=fits).status_code == 202
     answer = post(client, payload=fits + b" ")
     assert answer.status_code == 413
-    assert str(limit) in answer.json()["error"]
+    assert f"{limit:,}" in answer.json()["error"]
 
 
 def test_backlog_full(client, service):
