@@ -24,6 +24,11 @@ class Record:
     kept: int
     claimed_ppm: int | None
 
+    @classmethod
+    def of(cls, *, n: int, kept: int, claimed_ppm: int) -> "Record":
+        """From sums: ``claimed_ppm`` is what all ``n`` claimed together; the mean is a whole ppm, a tie upwards."""
+        return cls(n=n, kept=kept, claimed_ppm=(claimed_ppm * 2 + n) // (2 * n) if n else None)
+
     @property
     def observed_ppm(self) -> int | None:
         """The share that people kept, rounded to a whole ppm, a tie upwards."""

@@ -38,12 +38,18 @@ def record(agent: str, window: int = LATEST) -> Record:
     with connection.cursor() as cursor:
         cursor.execute(_RECORD, [storable_text(agent), window])
         n, kept, claimed = cursor.fetchone()
-    return Record(n=n, kept=int(kept or 0), claimed_ppm=(int(claimed) * 2 + n) // (2 * n) if n else None)
+    return Record.of(n=n, kept=int(kept or 0), claimed_ppm=int(claimed or 0))
 
 
 def latest(agent: str, count: int = LATEST) -> list[Turn]:
     """Those turns themselves, the newest first."""
     return list(Turn.objects.filter(agent=storable_text(agent)).order_by("-observed_at", "-id")[:count])
+
+
+def record_of(found: Sequence[Turn]) -> Record:
+    """What turns that have been read add up to."""
+    kept = sum(turn.outcome in KEPT for turn in found)
+    return Record.of(n=len(found), kept=kept, claimed_ppm=sum(turn.claimed_ppm for turn in found))
 
 
 def decide(sample_id: UUID, outcome: TurnOutcome) -> None:

@@ -80,16 +80,14 @@ class Drift:
 
 
 def drift_of(agent: str) -> Drift:
-    """Three queries."""
+    """Two queries."""
     latest = turns.latest(agent, USUAL.window)
     steps = Step.objects.only("run_id", "name").in_bulk([turn.id for turn in latest])
-    judged = [
-        Judged(
-            turn, steps[turn.id].run_id if turn.id in steps else None, steps[turn.id].name if turn.id in steps else ""
-        )
-        for turn in latest
-    ]
-    return Drift(turns.record(agent, USUAL.window), judged)
+    return Drift(turns.record_of(latest), [_judged(turn, steps.get(turn.id)) for turn in latest])
+
+
+def _judged(turn: Turn, step: Step | None) -> Judged:
+    return Judged(turn, step.run_id if step else None, step.name if step else "")
 
 
 def _whole(share: float) -> str:

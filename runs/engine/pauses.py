@@ -107,9 +107,7 @@ def resume(pipeline_name: str, *, by: str, now: datetime) -> None:
     resumed = transactions.write(lambda: open_.update(resumed_at=now, resumed_by=by))
     forget()
     if not resumed:
-        raise NotPaused(
-            f"{pipeline_name or 'Everything'} is not paused." if pipeline_name else "Nothing is paused as a whole."
-        )
+        raise NotPaused(f"{pipeline_name} is not paused." if pipeline_name else "Nothing is paused as a whole.")
 
 
 def _insert(made: Pause) -> None:

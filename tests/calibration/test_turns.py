@@ -110,6 +110,8 @@ def test_the_record_is_of_the_last_answers_by_their_own_time():
     assert (turns.record(AGENT, 1).n, turns.record(AGENT, 1).claimed_ppm) == (1, 1_000_000)
     assert turns.record("command:other").claimed_ppm is None
     assert [turn.id for turn in turns.latest(AGENT, 2)] == made[:2]
+    assert turns.record_of(turns.latest(AGENT)) == found
+    assert turns.record_of([]) == turns.record("command:other")
 
 
 def test_many_marked_at_once_and_removed_with_the_demo():

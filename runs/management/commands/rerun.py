@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from runs.intake.refusals import Refused
-from runs.intake.rerun import CannotRerun, rerun
+from runs.intake.rerun import CannotRerun, Version, rerun
 from runs.models import Run
 
 
@@ -23,15 +23,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, run_id: uuid.UUID, from_step: str, current: bool, **options: Any) -> None:
-        version = "current" if current else "same"
+        version: Version = "current" if current else "same"
         try:
-            started = rerun(
-                run_id,
-                from_step=from_step,
-                version=version,  # type: ignore[arg-type]  # one of the two
-                by="the command line",
-                now=timezone.now(),
-            )
+            started = rerun(run_id, from_step=from_step, version=version, by="the command line", now=timezone.now())
         except Run.DoesNotExist:
             raise CommandError(f"There is no run {run_id}.") from None
         except (CannotRerun, Refused) as error:

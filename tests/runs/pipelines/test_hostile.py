@@ -62,7 +62,7 @@ def test_a_range_is_limited_in_length(template):
         "{% macro m(n) %}{{ m(n-1) if n }}{{ m(n-1) if n }}{% endmacro %}{{ m(39) }}",
         "{% for i in range(99999) %}{% if -1 in range(99999) %}{% endif %}{% endfor %}",
         "{% for i in range(99999) %}{% set x = range(99999) | sort %}{% endfor %}",
-        "{% for i in range(99999) %}{% set x = 'a' * 199999 %}{% endfor %}",
+        "{% for i in range(99999) %}{% for j in range(99) %}{% set x = 'a' * 199999 %}{% endfor %}{% endfor %}",
         "{% for i in range(99999) %}{% set x = 'a' * 199999 == 'b' * 199999 %}{% endfor %}",
         "{% for i in range(99999) %}{% set x = ('a b ' * 40000) | title | length %}{% endfor %}",
         "{% for i in range(99999) %}{% set x = ('a b ' * 40000).split(' ') %}{% endfor %}",
