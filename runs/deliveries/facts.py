@@ -54,14 +54,14 @@ class Facts:
             "run_url": self.url,
         }
 
-    def context(self, links: dict[str, str]) -> dict[str, Any]:
+    def context(self) -> dict[str, Any]:
         """The names for the message's templates: what the step's own see, and what happened."""
         return context.prompt_context(
             run=self.run,
             steps=self.state.outputs,
             pipeline=self.state.pipeline,
             current_step=self.delivery.step_name,
-            extra={"notice": self.notice(), "links": links},
+            extra={"notice": self.notice()},
         )
 
     def wanted(self) -> tuple[str | None, dict[str, Any]]:

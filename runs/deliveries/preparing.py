@@ -18,13 +18,14 @@ from runs.storable import storable, storable_reason, storable_text
 
 logger = logging.getLogger(__name__)
 
-_FIELDS = ("to", "subject", "body", "hidden", "state", "error", "prepared_at", "due_at", "wake_at", "completed_at")
+_FIELDS = ("to", "subject", "body", "state", "error", "prepared_at", "due_at", "wake_at", "completed_at")
 
 
 def prepare(delivery: Delivery, *, now: datetime) -> bool:
     """Render the message and write it; whether it is to be sent now.
 
-    In testing it is muted, and a message for the log is written there. A template that fails is a failed delivery,
+    In testing it is muted, and a message for the log is written to the run's and the
+    service's. A template that fails is a failed delivery,
     and nothing else.
     """
     facts = gather(delivery)
@@ -40,7 +41,6 @@ def prepare(delivery: Delivery, *, now: datetime) -> bool:
     elif delivery.channel == "log":
         delivery.state = DeliveryState.DELIVERED
         told.append(delivery.body)
-        logger.info("%s", delivery.body)
         return _write(facts, told, level=facts.wanted()[1].get("level", "info"), now=now)
     return _write(facts, told, level="info", now=now)
 
@@ -52,30 +52,26 @@ def address(facts: Facts) -> dict[str, Any]:
     """
     _, config = facts.wanted()
     needed = {name: config[name] for name in ("url", "headers") if config.get(name)}
-    rendered, _ = templating.render_config(needed, facts.context({}))
+    rendered, _ = templating.render_config(needed, facts.context())
     return dict(rendered)
 
 
 def _render(facts: Facts) -> list[str]:
     """Fill the delivery; what its templates warn of. Raises TemplateError."""
-    delivery, links = facts.delivery, _links(facts)
+    delivery = facts.delivery
     template, config = facts.wanted()
-    scope = facts.context(links)
+    scope = facts.context()
     plain = {name: value for name, value in config.items() if name not in ("url", "headers")}
     rendered, warnings = templating.render_config(plain, scope)
-    text = wording.text(facts, links)
+    text = wording.text(facts)
     if template is not None:
         written = templating.render(template, scope)
         text, warnings = written.text, [*warnings, *written.warnings]
     delivery.to = storable_text(_to(facts, rendered))
     delivery.subject = storable_reason(shapes.subject(rendered, facts)) if delivery.channel == "email" else ""
-    said = shapes.body(delivery.channel, storable(rendered), facts, storable_text(text), links)
+    said = shapes.body(delivery.channel, storable(rendered), facts, storable_text(text))
     delivery.body = storable_text(said)
     return [f"A message by {delivery.channel}: {warning}" for warning in warnings]
-
-
-def _links(facts: Facts) -> dict[str, str]:
-    return {}
 
 
 def _to(facts: Facts, config: Mapping[str, Any]) -> str:
@@ -110,6 +106,9 @@ def _write(facts: Facts, told: list[str], *, level: str, now: datetime) -> bool:
         if delivery.state == DeliveryState.MUTED:
             message = f"Testing: a message by {delivery.channel} to {delivery.to or 'nobody'} is written and not sent."
             rows.insert([_event(facts, "delivery.muted", message, "info", now)])
+        elif delivery.state == DeliveryState.DELIVERED:
+            severity = logging.getLevelNamesMapping()[level.upper()]
+            transaction.on_commit(lambda: logger.log(severity, "%s", delivery.body))
     return delivery.state == DeliveryState.PENDING
 
 

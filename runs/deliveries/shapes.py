@@ -21,17 +21,17 @@ _TYPES = {
 }
 
 
-def body(channel: str, config: Mapping[str, Any], facts: Facts, text: str, links: Mapping[str, str]) -> str:
+def body(channel: str, config: Mapping[str, Any], facts: Facts, text: str) -> str:
     """What is sent, as it goes over the line."""
     if channel in {"log", "email"}:
         return text
     if channel == "webhook":
         given = config.get("payload")
-        return _json(_standard(facts, text, links) if given is None else given)
+        return _json(_standard(facts, text) if given is None else given)
     return _json(_CHATS[channel](config, facts, text))
 
 
-def _standard(facts: Facts, text: str, links: Mapping[str, str]) -> dict[str, Any]:
+def _standard(facts: Facts, text: str) -> dict[str, Any]:
     delivery, run = facts.delivery, facts.run
     return {
         "type": _TYPES[DeliveryEvent(delivery.event)],
@@ -48,7 +48,6 @@ def _standard(facts: Facts, text: str, links: Mapping[str, str]) -> dict[str, An
             "trust": facts.number("combined_trust"),
             "threshold": facts.number("confidence_threshold"),
             "text": text,
-            **({"links": dict(links)} if links else {}),
         },
     }
 

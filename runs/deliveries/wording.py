@@ -1,6 +1,6 @@
 """What a message says where its author wrote no template."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from runs.deliveries.facts import Facts
 from runs.models import DeliveryEvent
@@ -27,12 +27,12 @@ def head(facts: Facts) -> str:
     return " ".join(line.split())
 
 
-def text(facts: Facts, links: Mapping[str, str]) -> str:
+def text(facts: Facts) -> str:
     """What happened, why, how far it was trusted, and where to go."""
-    return "\n".join([head(facts), *_lines(facts, links)])
+    return "\n".join([head(facts), *_lines(facts)])
 
 
-def _lines(facts: Facts, links: Mapping[str, str]) -> Iterator[str]:
+def _lines(facts: Facts) -> Iterator[str]:
     if facts.run.summary:
         yield f"About: {_one_line(facts.run.summary)}"
     if facts.delivery.reason:
@@ -41,8 +41,6 @@ def _lines(facts: Facts, links: Mapping[str, str]) -> Iterator[str]:
     if trust:
         yield f"Trust: {trust}"
     yield f"Run: {facts.url}"
-    for name, link in links.items():
-        yield f"{name.replace('_', ' ').capitalize()}: {link}"
 
 
 def _trust(facts: Facts) -> str:

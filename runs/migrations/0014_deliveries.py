@@ -24,7 +24,6 @@ class Migration(migrations.Migration):
                 ('to', models.TextField(blank=True, default='', help_text='Whom it is sent to: a host, an address.')),
                 ('subject', models.TextField(blank=True, default='')),
                 ('body', models.TextField(blank=True, default='')),
-                ('hidden', models.JSONField(default=dict)),
                 ('state', models.TextField(choices=[('pending', 'Waiting'), ('sending', 'Under way'), ('delivered', 'Delivered'), ('failed', 'Failed'), ('unknown', 'Unknown'), ('muted', 'Muted')], default='pending')),
                 ('error', models.TextField(blank=True, default='', help_text='Why it was not sent, or the last trouble.')),
                 ('tries', models.IntegerField(default=0)),

@@ -34,7 +34,7 @@ class Delivery(models.Model):
 
     ``position`` is its place among the pipeline's notifications of that event. ``due_at`` is when the next try may
     begin, ``wake_at`` when the scheduler looks again, ``lease`` the number of the claim that may write the outcome.
-    ``body`` is what is sent, the same on every try, with a mark for each of the ``hidden`` texts no page may show.
+    ``body`` is what is sent, the same on every try.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -47,7 +47,6 @@ class Delivery(models.Model):
     to = models.TextField(default="", blank=True, help_text="Whom it is sent to: a host, an address.")
     subject = models.TextField(default="", blank=True)
     body = models.TextField(default="", blank=True)
-    hidden = models.JSONField(default=dict)
     state = models.TextField(choices=DeliveryState.choices, default=DeliveryState.PENDING)
     error = models.TextField(default="", blank=True, help_text="Why it was not sent, or the last trouble.")
     tries = models.IntegerField(default=0)

@@ -30,7 +30,6 @@ _ELSEWHERE = {
     "event": _PAYLOAD,
     "source": _PAYLOAD,
     "notice": "it exists in the templates of notifications and of on_failure.webhook",
-    "links": "it exists in the templates of notifications",
     "loop": "it exists in the prompt_template and executor_config of a step with loop_until",
     "output": "it exists in deterministic_checks only (an earlier step is steps.NAME)",
     "result": "it exists in the expect of a shell check only",
@@ -60,7 +59,7 @@ def check_texts(pipeline: Pipeline) -> Iterator[Found]:
 
 def _notifications(pipeline: Pipeline, scope: Scope) -> Iterator[Found]:
     """Messages see every step, since any of them may be what they are about."""
-    seeing = scope.plus({"notice": NOTICE, "links": None})
+    seeing = scope.plus({"notice": NOTICE})
     for event in NotificationRules.model_fields if pipeline.notifications else ():
         for place, wanted in enumerate(getattr(pipeline.notifications, event)):
             where = ("notifications", event, place)
