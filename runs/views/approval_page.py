@@ -19,7 +19,8 @@ from runs.escalations.asked import BadDecision
 from runs.escalations.deciding import AlreadyClosed
 from runs.models import Approval, ApprovalKind, Role
 from runs.views.page import page
-from runs.views.query import NothingThere, parameters
+from runs.views.query import parameters
+from runs.views.question_reads import question_of
 from runs.views.run_page import panels_of
 
 MESSAGE_HEAD = 20_000
@@ -52,20 +53,8 @@ def make_answer(request: HttpRequest, approval_id: uuid.UUID) -> HttpResponse:
 
 
 def approval_of(approval_id: uuid.UUID) -> Approval:
-    """With its run, the run's version and its step. Raises NothingThere."""
-    found = (
-        Approval.objects.select_related("run__version", "step")
-        .defer("run__context", "run__payload", "run__version__source", *(f"step__{name}" for name in _HEAVY))
-        .filter(id=approval_id)
-        .first()
-    )
-    if found is None:
-        text = "There is no such approval: its address may be mistyped, or its run was removed."
-        raise NothingThere(text, back=reverse("ui-approvals"), back_label="Approvals")
-    return found
-
-
-_HEAVY = ("prompt", "raw_output", "parsed_output", "revised_output", "agent_trace", "iterations", "trust_report")
+    """As ``question_of``."""
+    return question_of(Approval, approval_id, back=reverse("ui-approvals"))
 
 
 def _page(

@@ -12,7 +12,7 @@ from runs.escalations import listing
 from runs.escalations.consequences import Consequences, consequences, proceeds, silence
 from runs.models import Decision, Escalation
 from runs.pipelines.definitions import written
-from runs.views.query import NothingThere
+from runs.views.question_reads import question_of
 from runs.views.run_page import panels_of
 from runs.views.step_panel import Panel
 
@@ -33,20 +33,8 @@ class Sight:
 
 
 def escalation_of(escalation_id: uuid.UUID) -> Escalation:
-    """With its run, the run's version and its step. Raises NothingThere."""
-    found = (
-        Escalation.objects.select_related("run__version", "step")
-        .defer("run__context", "run__payload", "run__version__source", *(f"step__{name}" for name in _HEAVY))
-        .filter(id=escalation_id)
-        .first()
-    )
-    if found is None:
-        text = "There is no such escalation: its address may be mistyped, or its run was removed."
-        raise NothingThere(text, back=reverse("ui-escalations"), back_label="Escalations")
-    return found
-
-
-_HEAVY = ("prompt", "raw_output", "parsed_output", "revised_output", "agent_trace", "iterations", "trust_report")
+    """As ``question_of``."""
+    return question_of(Escalation, escalation_id, back=reverse("ui-escalations"))
 
 
 def sight_of(request: HttpRequest, escalation: Escalation) -> Sight:
